@@ -55,7 +55,7 @@ func Open(c Config) (*Kernel, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open rtnetlink: %w", named(err))
 	}
-	events, err := nl.Subscribe(unix.NETLINK_ROUTE, unix.RTNLGRP_NEIGH)
+	events, err := nl.Subscribe(unix.NETLINK_ROUTE, unix.RTNLGRP_LINK)
 	if err != nil {
 		conn.close()
 		return nil, fmt.Errorf("subscribe to link changes: %w", named(err))

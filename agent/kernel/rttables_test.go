@@ -101,6 +101,35 @@ func TestMakeRTTable(t *testing.T) {
 	}
 }
 
+// TestRTTablesUnreadable: the default counts only while there is no file.
+func TestRTTablesUnreadable(t *testing.T) {
+	k := files(t)
+	write(t, k.config.RTTablesDefault[0], "254 main\n")
+	if err := os.MkdirAll(k.config.RTTables, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := k.readRTTables(); err == nil || !strings.Contains(err.Error(), k.config.RTTables) {
+		t.Errorf("error is %v, want one that names the file", err)
+	}
+	if err := k.makeRTTable("br-ex", 201); err == nil {
+		t.Error("made without an error")
+	}
+}
+
+// TestForwardingWithoutIPv6: what the kernel does not have is not reported.
+func TestForwardingWithoutIPv6(t *testing.T) {
+	k := files(t)
+	k.config.ProcSys = t.TempDir()
+	write(t, filepath.Join(k.config.ProcSys, "net", "ipv4", "ip_forward"), "1\n")
+	got, err := k.readForwarding()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(map[string]bool{"net.ipv4.ip_forward": true}, got); d != "" {
+		t.Error(d)
+	}
+}
+
 func TestRTTablesReadOnly(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("mounting needs root")

@@ -38,7 +38,7 @@ func decodeRule(message []byte) (rule, bool) {
 	}
 	r := rule{table: uint32(header.Table)}
 	r.plain = header.Type == nl.FR_ACT_TO_TBL && header.Flags&unix.FIB_RULE_INVERT == 0 &&
-		header.Tos == 0 && header.Src_len == 0 && header.Dst_len > 0
+		header.Tos == 0 && header.Dst_len > 0
 	for kind, value := range attributes(message[sizeofRuleHeader:]) {
 		switch kind {
 		case nl.FRA_DST:

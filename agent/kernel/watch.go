@@ -73,9 +73,6 @@ func (w *linkWatch) take(m syscall.NetlinkMessage) {
 			w.gone(index, old, node.Link{Index: index})
 		}
 		w.names[index] = name
-		if cached, known := w.kernel.cachedIndex(name); known && cached != index {
-			w.kernel.forgetIndexes()
-		}
 		w.changed(name, message.resolve(w.names), true)
 	case unix.RTM_DELLINK:
 		link := message.resolve(w.names)

@@ -23,16 +23,22 @@ type linkChange struct {
 type watched struct {
 	t       *testing.T
 	changes chan linkChange
+	release chan struct{} // ends the callback about a device named holdName
 }
+
+const holdName = "hold"
 
 // watch runs WatchLinks until the test ends.
 func (l *lab) watch() *watched {
-	w := &watched{l.t, make(chan linkChange, 10000)}
+	w := &watched{l.t, make(chan linkChange, 10000), make(chan struct{})}
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() {
 		ended <- l.WatchLinks(ctx, func(name string, link node.Link, present bool) {
 			w.changes <- linkChange{name: name, link: link, present: present}
+			if name == holdName {
+				<-w.release
+			}
 		}, func() { w.changes <- linkChange{overflow: true} })
 	}()
 	l.t.Cleanup(func() {
@@ -115,13 +121,16 @@ func TestWatchOverflow(t *testing.T) {
 	if err := unix.SetsockoptInt(l.events.GetFd(), unix.SOL_SOCKET, unix.SO_RCVBUF, 4096); err != nil {
 		t.Fatal(err)
 	}
+	w := l.watch()
+	l.ip("link add " + holdName + " type bridge")
+	w.until("hold is new", func(c linkChange) bool { return c.name == holdName })
 	for i := range 50 {
 		link := &netlink.Bridge{LinkAttrs: netlink.LinkAttrs{Name: fmt.Sprintf("many%d", i)}}
 		if err := netlink.LinkAdd(link); err != nil {
 			t.Fatal(err)
 		}
 	}
-	w := l.watch()
+	close(w.release)
 	w.until("overflow", func(c linkChange) bool { return c.overflow })
 	l.ip("link set many49 name late")
 	w.until("many49 is gone", func(c linkChange) bool { return c.name == "many49" && !c.present })

@@ -2,6 +2,7 @@ package client
 
 import (
 	"fmt"
+	"maps"
 	"os/exec"
 	"path/filepath"
 	"runtime"
@@ -56,7 +57,8 @@ func TestRowsFollowTheServer(t *testing.T) {
 		{`{"options": ["map",[["k","3"]]]}`, []string{"b", "d"}, map[string]string{"k": "3"}, true, true},
 		{`{"options": ["map",[]], "addresses": ["set",[]]}`, nil, map[string]string{}, true, true},
 	} {
-		before := r.count()
+		before, old := r.count(), r.row("Logical_Switch_Port", uuid)
+		kept := maps.Clone(old)
 		u.update("Logical_Switch_Port", uuid, step.set)
 		r.barrier()
 		if c := r.since(before); len(c) != 1 || c[0].Complete {
@@ -67,6 +69,9 @@ func TestRowsFollowTheServer(t *testing.T) {
 		if !slices.Equal(row.Strings(got, "addresses"), step.addresses) || up != step.up || isSet != step.isSet ||
 			!cmp.Equal(row.Map(got, "options"), step.options) || row.String(got, "name") != "lsp" {
 			t.Errorf("%s: row is %v", step.set, got)
+		}
+		if diff := cmp.Diff(kept, old); diff != "" {
+			t.Errorf("%s: the row delivered before was altered: %s", step.set, diff)
 		}
 	}
 	u.transact(`{"op":"delete","table":"Logical_Switch","where":[]}`)
@@ -100,14 +105,21 @@ func TestRestartIsOneCompleteDownload(t *testing.T) {
 	}
 	r := record(t, northbound(s))
 	r.awaitConnected(1)
+	up := r.client.State()
 	s.stop()
 	await(t, "loss noticed", func() bool { return !r.client.State().Connected })
+	down := r.client.State()
 	run(t, "ovsdb-tool", "transact", s.database, `["OVN_Northbound",
 		{"op":"delete","table":"Logical_Switch","where":[["name","==","gone"]]},
 		{"op":"update","table":"Logical_Switch","where":[["name","==","changed"]],"row":{"name":"new name"}},
 		{"op":"insert","table":"Logical_Switch","row":{"name":"added"}}]`)
 	s.start()
 	r.awaitConnected(2)
+	again := r.client.State()
+	if up.Err != nil || down.Err == nil || again.Err != nil || again.Reconnects != 1 ||
+		!up.Since.Before(down.Since) || !down.Since.Before(again.Since) {
+		t.Errorf("states: %+v, %+v, %+v", up, down, again)
+	}
 	if want, got := []string{"complete", "connected", "lost", "complete", "connected"}, r.history(); !slices.Equal(got, want) {
 		t.Errorf("history: %v, want %v", got, want)
 	}
@@ -163,6 +175,11 @@ func TestMissingTableIsAnErrorUntilItIsThere(t *testing.T) {
 	config.Database = "Open_vSwitch"
 	r := record(t, config)
 	r.awaitError("has no table Logical_Switch")
+	await(t, "several attempts", func() bool {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		return len(r.states) >= 5
+	})
 	if n := strings.Count(r.logged(), "has no table"); n != 1 {
 		t.Errorf("the error is logged %d times", n)
 	}
@@ -179,7 +196,7 @@ func TestMissingTableIsAnErrorUntilItIsThere(t *testing.T) {
 func TestFrozenServerIsFound(t *testing.T) {
 	s := newServer(t, northboundSchema)
 	config := northbound(s)
-	config.Probe, config.Timeout = 100*time.Millisecond, 200*time.Millisecond
+	config.Probe, config.Timeout = 300*time.Millisecond, 500*time.Millisecond
 	r := record(t, config)
 	r.awaitConnected(1)
 	s.signal(syscall.SIGSTOP)
@@ -192,13 +209,13 @@ func TestFrozenServerIsFound(t *testing.T) {
 func TestQuietServerStays(t *testing.T) {
 	s := newServer(t, northboundSchema)
 	config := northbound(s)
-	config.Probe = 20 * time.Millisecond
+	config.Probe = 200 * time.Millisecond
 	r := record(t, config)
 	r.awaitConnected(1)
 	r.client.mu.Lock()
 	heard := r.client.session.lastHeard
 	r.client.mu.Unlock()
-	for range 5 {
+	for range 3 {
 		last := heard()
 		await(t, "an echo's answer", func() bool { return heard().After(last) })
 	}

@@ -35,7 +35,7 @@ func parseEndpoint(text string) (endpoint, error) {
 		}
 		return e, nil
 	}
-	return endpoint{}, fmt.Errorf("endpoint %q: neither unix:, tcp: nor ssl:", text)
+	return endpoint{}, fmt.Errorf("endpoint %q: its method is none of unix, tcp and ssl", text)
 }
 
 // dial connects, the TLS handshake included. The configuration is asked for each

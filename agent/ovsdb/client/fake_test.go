@@ -227,7 +227,7 @@ func TestEchoIsAnsweredWhileAChangeIsDelivered(t *testing.T) {
 }
 
 func TestSlowDownloadIsAliveAndAStalledOneIsNot(t *testing.T) {
-	const probe = 60 * time.Millisecond
+	const probe = 150 * time.Millisecond
 	f := fake(t, func(n int, conn net.Conn, m message) {
 		if !monitoring(m) {
 			return

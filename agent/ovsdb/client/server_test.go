@@ -196,11 +196,6 @@ func (u *user) update(table, uuid, row string) {
 	u.transact(fmt.Sprintf(`{"op":"update","table":%q,"where":[["_uuid","==",["uuid",%q]]],"row":%s}`, table, uuid, row))
 }
 
-func (u *user) delete(table, uuid string) {
-	u.t.Helper()
-	u.transact(fmt.Sprintf(`{"op":"delete","table":%q,"where":[["_uuid","==",["uuid",%q]]]}`, table, uuid))
-}
-
 func run(t testing.TB, name string, args ...string) {
 	t.Helper()
 	if out, err := exec.Command(name, args...).CombinedOutput(); err != nil {

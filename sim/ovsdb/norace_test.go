@@ -1,0 +1,5 @@
+//go:build !race
+
+package ovsdb
+
+const raceDetector = false
