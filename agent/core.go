@@ -44,6 +44,7 @@ type core struct {
 
 	entries map[node.Owner]*entry
 	ports   map[string][]node.Owner // port row → owners of its decisions
+	devices map[string]time.Time    // when the agent last changed a device
 	broken  map[node.Owner]struct{} // owners of entries that are broken
 	failed  map[node.Key]failure    // objects whose last step failed
 	dirty   map[node.Key]struct{}   // objects to be compared again
@@ -86,7 +87,7 @@ func newCore(s Settings, p Parts, log *slog.Logger) *core {
 		settings: s, parts: p, log: log, now: time.Now,
 		store: store, engine: exposure.NewEngine(p.Driver, store),
 		actual: node.State{}, known: map[node.Key]struct{}{},
-		entries: map[node.Owner]*entry{}, ports: map[string][]node.Owner{}, broken: map[node.Owner]struct{}{},
+		entries: map[node.Owner]*entry{}, ports: map[string][]node.Owner{}, broken: map[node.Owner]struct{}{}, devices: map[string]time.Time{},
 		failed: map[node.Key]failure{}, dirty: map[node.Key]struct{}{}, rewire: map[node.Owner]struct{}{},
 		guard: guard{enabled: s.MassWithdrawGuard}, problems: newProblems(log),
 		retry: minRetry,

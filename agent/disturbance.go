@@ -1,6 +1,8 @@
 package agent
 
 import (
+	"time"
+
 	"ovn-bgp-agent/agent/node"
 )
 
@@ -15,17 +17,19 @@ func (c *core) lostFlows(bridge string) {
 	}
 }
 
+// settleTime is how long the notifications of the agent's own change of a device
+// may be on their way.
+const settleTime = time.Second
+
 // linkChanged makes a sync due when a device that matters is not as it was
-// believed to be; the echo of the agent's own changes is not news.
+// believed to be. What the kernel tells on the way to a change of the agent's own
+// is not news.
 func (c *core) linkChanged(name string, link node.Link, present bool) {
 	if c.syncs.count == 0 {
 		return
 	}
 	if _, mapped := c.layout.Bridges[name]; mapped {
-		known, was := c.facts.Links[name]
-		if present != was || (present && (known.Index != link.Index || known.MAC != link.MAC || !link.Up)) {
-			c.requestSync("bridge " + name + " changed")
-		}
+		c.judgeLink("bridge "+name, name, present && link.Up && c.isKnown(name, link), c.facts.Links[name].Index != 0 || present)
 		return
 	}
 	wanted, ours := c.desired.Value(node.Device{Name: name})
@@ -34,18 +38,24 @@ func (c *core) linkChanged(name string, link node.Link, present bool) {
 	}
 	spec := wanted.(node.DeviceSpec)
 	asWanted := present && link.Type == spec.Type && link.Up == spec.Up && link.Master == spec.Master && link.Table == spec.Table
-	if !asWanted || c.replaced(name, link.Index) {
-		c.requestSync("device " + name + " changed")
+	if asWanted && c.settling(name) {
+		c.facts.Links[name] = link
 	}
+	c.judgeLink("device "+name, name, asWanted && c.isKnown(name, link), true)
 }
 
-// replaced: the device has another index than it had, so the kernel keeps nothing
-// of the old one. A device that the agent has just made is learned here.
-func (c *core) replaced(name string, index int) bool {
-	known, was := c.facts.Links[name]
-	if !was {
-		c.facts.Links[name] = node.Link{Index: index}
-		return false
+func (c *core) judgeLink(what, name string, fine, matters bool) {
+	if fine || !matters || c.settling(name) {
+		return
 	}
-	return known.Index != index
+	c.requestSync(what + " changed")
 }
+
+// isKnown: it is the device that was read or made, not one of the same name.
+func (c *core) isKnown(name string, link node.Link) bool {
+	known := c.facts.Links[name]
+	return known.Index == link.Index && known.MAC == link.MAC
+}
+
+// settling: the agent itself has just changed the device.
+func (c *core) settling(name string) bool { return c.now().Sub(c.devices[name]) < settleTime }

@@ -172,6 +172,12 @@ func (c *core) learn(r node.Result) {
 		c.actual[key] = r.Step.Value
 		c.remember(key, r.Step.Old == nil)
 	}
+	switch k := key.(type) {
+	case node.Device:
+		c.devices[k.Name] = c.now()
+	case node.LinkUp:
+		c.devices[k.Dev] = c.now()
+	}
 	if device, ok := key.(node.Device); ok && (r.Step.Op == node.Remove || r.Step.Old == nil) {
 		c.forgetDevice(device.Name)
 	}

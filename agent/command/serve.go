@@ -32,6 +32,9 @@ const (
 	socketMode = 0o660
 )
 
+// nodeTimeout bounds each answer of the node's own programs.
+const nodeTimeout = 10 * time.Second
+
 // serve runs the agent until the context ends.
 func (p Program) serve(ctx context.Context, o options, _ io.Writer) (err error) {
 	c, warnings, err := o.load()

@@ -44,6 +44,8 @@ func idleLogging() []*option {
 	number := func(name, fallback string) *option {
 		return idle(defaultSection, name, fallback, integer, otherLogging)
 	}
+	level := idle(defaultSection, "rate_limit_except_level", "CRITICAL", choice("CRITICAL", "ERROR", "INFO", "WARNING", "DEBUG"), otherLogging)
+	level.optional = true // empty: all levels
 	return []*option{
 		log("log_config_append", "").formerly(defaultSection, "log_config"),
 		log("log_date_format", "%Y-%m-%d %H:%M:%S"),
@@ -70,7 +72,7 @@ func idleLogging() []*option {
 		idle(defaultSection, "default_log_levels", "", list, otherLogging),
 		number("rate_limit_interval", "0"),
 		number("rate_limit_burst", "0"),
-		idle(defaultSection, "rate_limit_except_level", "CRITICAL", choice("CRITICAL", "ERROR", "INFO", "WARNING", "DEBUG", ""), otherLogging),
+		level,
 	}
 }
 

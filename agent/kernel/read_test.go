@@ -223,7 +223,7 @@ func TestReadDuringChanges(t *testing.T) {
 	})
 	defer ended.Wait()
 	defer close(bursts)
-	for range 20 {
+	for range 10 {
 		bursts <- struct{}{}
 		state, _, err := l.Read(context.Background(), l.scope)
 		if err != nil {

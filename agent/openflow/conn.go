@@ -138,7 +138,7 @@ func (c *conn) end(err error) error {
 	if c.err != nil {
 		return c.err
 	}
-	c.err = err // before closing, which ends the receiver with an error of its own
+	c.err = err
 	_ = c.stream.Close()
 	for _, waiting := range c.calls {
 		if waiting.err == nil {

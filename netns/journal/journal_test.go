@@ -294,14 +294,19 @@ func TestHookRunsOnceBeforeTheEntryIsSeen(t *testing.T) {
 	}
 }
 
-func TestAppearsFindsAnIPv6AddressThatIsReportedLate(t *testing.T) {
-	n := newNode(t)
-	n.must(n.AddrAdd(n.bridge, &netlink.Addr{IPNet: ipNet(vm1v6)})) // wrong: the address before the rule
-	n.must(n.RuleAdd(ruleTo(vm1v6)))
-	n.waitFor(Mark{}, Is(Rule, Add))
-	n.waitFor(Mark{}, Is(Addr, Add).And(To(vm1v6)))
-	if err := n.journal.Order(Mark{}, Is(Rule, Add), Appears(vm1v6, "br-ex")); err == nil {
-		t.Errorf("the wrong order was not found:\n%s", n.journal)
+func TestAppearsIsTheFirstSignOfAnAddress(t *testing.T) {
+	for prefix, want := range map[netip.Prefix]Kind{vm1: Addr, vm1v6: Route} {
+		n := newNode(t)
+		n.must(n.AddrAdd(n.bridge, &netlink.Addr{IPNet: ipNet(prefix)})) // wrong: the address before the rule
+		n.must(n.RuleAdd(ruleTo(prefix)))
+		n.waitFor(Mark{}, Is(Rule, Add))
+		n.waitFor(Mark{}, Is(Addr, Add).And(To(prefix)))
+		if sign, _ := n.journal.First(Mark{}, Appears(prefix, "br-ex")); sign.Kind != want {
+			t.Errorf("the first sign of %s is %q, want a %s", prefix, sign, want)
+		}
+		if err := n.journal.Order(Mark{}, Is(Rule, Add), Appears(prefix, "br-ex")); err == nil {
+			t.Errorf("the wrong order was not found:\n%s", n.journal)
+		}
 	}
 }
 

@@ -84,7 +84,7 @@ func flowLine(line string) (string, bool) {
 	if cookie == 0 {
 		return "", false
 	}
-	_ = match
+	slices.Sort(match)
 	fields := append([]string{"priority=" + priority}, match...)
 	if table != "0" {
 		fields = append([]string{"table=" + table}, fields...)

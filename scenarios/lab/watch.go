@@ -78,6 +78,9 @@ func (w *watch) replay(e journal.Entry) []string {
 	switch {
 	case e.Op == journal.Add && what == address:
 		count[e.Prefix]++
+		if count[e.Prefix] > 1 {
+			return nil
+		}
 		return w.announced(e)
 	case e.Op == journal.Add:
 		count[e.Prefix] = 1 // a replacement reports no removal
@@ -114,9 +117,12 @@ func classify(e journal.Entry) (object, bool) {
 	case journal.Rule:
 		return rule, e.Priority == rulePriority
 	case journal.Route:
+		if e.Dev == bgpNIC {
+			return address, e.Table == vrfTable // the kernel may tell of the address itself later
+		}
 		return route, e.Table < 253 && e.Table != vrfTable
 	case journal.Neigh:
-		return neighbour, e.State&unix.NUD_PERMANENT != 0 && e.Flags&unix.NTF_PROXY == 0
+		return neighbour, e.Permanent && e.Flags&unix.NTF_PROXY == 0
 	case journal.Addr:
 		return address, e.Dev == bgpNIC
 	}

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -158,4 +159,21 @@ func FuzzUpdates(f *testing.F) {
 		}
 		_ = m.notify(updates) // an error is as good as none
 	})
+}
+
+func TestInboxHandsOutEverythingBeforeItsEnd(t *testing.T) {
+	b := newInbox()
+	b.put(message{ID: []byte("1")})
+	b.put(message{ID: []byte("2")})
+	end := errors.New("end")
+	b.close(end)
+	b.close(errors.New("another end"))
+	for _, id := range []string{"1", "2"} {
+		if m, ok, err := b.take(); !ok || err != nil || string(m.ID) != id {
+			t.Errorf("want %s: %s, %t, %v", id, m.ID, ok, err)
+		}
+	}
+	if _, ok, err := b.take(); ok || err != end {
+		t.Errorf("at the end: %t, %v", ok, err)
+	}
 }
