@@ -3,6 +3,9 @@
 // for each bridge, and keeps one connection per bridge open: its end is how a
 // restart of ovs-vswitchd, which loses the flows, is noticed at once.
 //
+// With Open vSwitch 3.1 on two cores, reading a bridge takes 0.3 ms and a change
+// 0.5 ms; a run of ovs-ofctl(8) takes 50 to 100 ms for either.
+//
 // Only flows of table 0 with [node.Cookie] are read, changed or removed.
 package openflow
 

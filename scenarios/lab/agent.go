@@ -37,6 +37,9 @@ func (n *Node) config() string {
 		"driver": n.lab.Driver, "exposing_method": "underlay", "bgp_AS": fmt.Sprint(nodeAS), "debug": "True",
 		"ovsdb_connection": n.vswitch, "reconcile_interval": never, "frr_reconcile_interval": never,
 	}
+	if !n.lab.Ours {
+		options["reconcile_interval"] = fmt.Sprint(foreignInterval)
+	}
 	maps.Copy(options, n.lab.Config)
 	var b strings.Builder
 	b.WriteString("[DEFAULT]\n")
@@ -51,6 +54,10 @@ func (n *Node) config() string {
 func (n *Node) StartAgent(ctx context.Context) {
 	ginkgo.GinkgoHelper()
 	n.LaunchAgent(ctx)
+	if !n.lab.Ours {
+		n.awaitForeignStart(ctx)
+		return
+	}
 	gomega.Eventually(func() (int, error) {
 		r, err := n.Status(ctx)
 		return r.Sync.Count, err
@@ -86,14 +93,34 @@ func (n *Node) Status(ctx context.Context) (status.Report, error) {
 // behind which negative claims are made.
 func (n *Node) Settled(ctx context.Context) {
 	ginkgo.GinkgoHelper()
+	if !n.lab.Ours {
+		n.sentinelFence(ctx)
+		return
+	}
 	ctx, cancel := context.WithTimeout(ctx, Start)
 	defer cancel()
 	gomega.Expect(n.agent.client.Settled(ctx)).To(gomega.Succeed(), "settled on "+n.name)
 }
 
-// Sync has the agent compare the whole node now; it returns what that wrote.
+// SyncCount is how many full syncs the agent has made; 0 for one that cannot be asked.
+func (n *Node) SyncCount(ctx context.Context) int {
+	ginkgo.GinkgoHelper()
+	if !n.lab.Ours {
+		return 0
+	}
+	r, err := n.Status(ctx)
+	gomega.Expect(err).NotTo(gomega.HaveOccurred())
+	return r.Sync.Count
+}
+
+// Sync has the agent compare the whole node now; it returns what that wrote, by
+// kind, as far as the agent can be asked.
 func (n *Node) Sync(ctx context.Context) map[string]uint64 {
 	ginkgo.GinkgoHelper()
+	if !n.lab.Ours {
+		n.awaitForeignSync(ctx)
+		return nil
+	}
 	ctx, cancel := context.WithTimeout(ctx, Start)
 	defer cancel()
 	result, err := n.agent.client.Sync(ctx)

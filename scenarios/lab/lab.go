@@ -62,6 +62,7 @@ type Physnet struct{ Name, Bridge string }
 type Lab struct {
 	Options
 	Cloud    *cloud.Cloud
+	Ours     bool // the agent under test is this project's, so it can be asked
 	Fabric   *fabric.Fabric
 	Timeline *fabric.Timeline
 	NBProxy  *ovsdb.Proxy // in front of the Northbound database
@@ -72,17 +73,19 @@ type Lab struct {
 	log      *slog.Logger
 	dir      string // sockets of this lab
 	out      string // artifacts of this lab
-	allowed  map[netip.Prefix]bool
+	fences   int    // sentinel ports booted so far, see foreign.go
+	network  func(name string)
 }
 
 // Settings come from the one who runs the suite, by environment.
 type Settings struct {
-	Agent string // TESTBED_AGENT: path of the agent's program
-	Out   string // TESTBED_OUT: the folder for artifacts
+	Agent   string // TESTBED_AGENT: path of the agent's program
+	Out     string // TESTBED_OUT: the folder for artifacts
+	Foreign bool   // TESTBED_FOREIGN: treat the agent as one that cannot be asked
 }
 
 func readSettings() Settings {
-	s := Settings{Agent: os.Getenv("TESTBED_AGENT"), Out: os.Getenv("TESTBED_OUT")}
+	s := Settings{Agent: os.Getenv("TESTBED_AGENT"), Out: os.Getenv("TESTBED_OUT"), Foreign: os.Getenv("TESTBED_FOREIGN") != ""}
 	if s.Agent == "" {
 		ginkgo.Fail("TESTBED_AGENT is unset: run the suite by `make scenarios`")
 	}
@@ -101,7 +104,8 @@ func New(ctx context.Context, o Options) *Lab {
 	if len(o.Physnets) == 0 {
 		o.Physnets = []Physnet{{"public", "br-ex"}}
 	}
-	l := &Lab{Options: o, nodes: map[string]*Node{}, settings: readSettings(), allowed: map[netip.Prefix]bool{}}
+	l := &Lab{Options: o, nodes: map[string]*Node{}, settings: readSettings(), network: func(string) {}}
+	l.Ours = l.settings.isOurs(ctx)
 	l.log = slog.New(slog.NewTextHandler(ginkgo.GinkgoWriter, &slog.HandlerOptions{Level: slog.LevelInfo}))
 	l.out = filepath.Join(l.settings.Out, slug(ginkgo.CurrentSpecReport().FullText()))
 	gomega.Expect(os.MkdirAll(l.out, 0o755)).To(gomega.Succeed())
@@ -204,6 +208,16 @@ func (l *Lab) openCloud(ctx context.Context) {
 	}
 	l.Cloud = cloud.New(config)
 	gomega.Expect(l.Cloud.Start(ctx)).To(gomega.Succeed())
+}
+
+// OnNetwork has f told of each network that CreateNetwork makes.
+func (l *Lab) OnNetwork(f func(name string)) { l.network = f }
+
+// CreateNetwork makes a provider network.
+func (l *Lab) CreateNetwork(ctx context.Context, network cloud.ProviderNetwork) {
+	ginkgo.GinkgoHelper()
+	gomega.Expect(l.Cloud.CreateNetwork(ctx, network)).To(gomega.Succeed())
+	l.network(network.Name)
 }
 
 // Node is a host of the lab by its name.
