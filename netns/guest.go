@@ -136,13 +136,15 @@ func (g *guest) arguments() []string {
 	}
 }
 
-// keeper starts the kernel ("$@") and ends its whole process group when standard input, a pipe from the caller, is closed: also when
-// the caller was killed. (A parent-death signal would reach the kernel's main process only, not those it has made.)
+// keeper starts the kernel ("$@") and ends all of it when standard input, a pipe from the caller, is closed: also when the caller was
+// killed. The kernel makes a process group of its own, and a dying one leaves helper processes in it.
+// (A parent-death signal would reach the kernel's main process only.)
 const keeper = `exec 9<&0
 "$@" 9<&- &
 guest=$!
-{ cat <&9; kill -KILL 0; } >/dev/null &
-wait $guest`
+{ cat <&9; kill -KILL -- -$guest $guest; kill -KILL 0; } >/dev/null 2>&1 &
+wait $guest
+kill -KILL -- -$guest 2>/dev/null`
 
 // run starts the kernel and waits for its end.
 func (g *guest) run(ctx context.Context, kernel string) (int, error) {
@@ -169,7 +171,7 @@ func (g *guest) run(ctx context.Context, kernel string) (int, error) {
 	stop := context.AfterFunc(ctx, func() { _ = hold.Close() })
 	_ = cmd.Wait() // the shell's status says nothing about the command's
 	stop()
-	killGroup(cmd.Process.Pid) // what is left of a kernel that died, and the keeper's own
+	killGroup(cmd.Process.Pid) // what watches the pipe
 	if err := streams.wait(); err != nil {
 		return 0, err
 	}

@@ -31,7 +31,6 @@ func (k *Kernel) makeDevice(ctx context.Context, name string, spec node.DeviceSp
 		if err := k.createDevice(all, name, spec); err != nil {
 			return err
 		}
-		k.forgetIndexes()
 		link = node.Link{Master: spec.Master}
 	} else if err := immutable(link, spec); err != nil {
 		return err

@@ -56,7 +56,6 @@ func (v *vswitch) path(name string) string { return filepath.Join(v.dir, name) }
 func (v *vswitch) start() {
 	v.t.Helper()
 	v.daemon = v.daemonise("ovs-vswitchd", "unix:"+v.path("db.sock"), "--unixctl="+v.path("vswitchd.ctl"))
-	v.vsctl("show") // answered by the database; what follows waits for ovs-vswitchd itself
 }
 
 // kill ends ovs-vswitchd without giving it a chance to clean up.

@@ -157,3 +157,16 @@ func (n *Node) LinesAbout(one, other string) []string {
 	}
 	return found
 }
+
+// AgentRSS is the agent's resident set size, as proc(5) tells it.
+func (n *Node) AgentRSS() string {
+	ginkgo.GinkgoHelper()
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", n.agent.Pid()))
+	gomega.Expect(err).NotTo(gomega.HaveOccurred())
+	for line := range strings.Lines(string(text)) {
+		if value, ok := strings.CutPrefix(line, "VmRSS:"); ok {
+			return strings.TrimSpace(value)
+		}
+	}
+	return "unknown"
+}
