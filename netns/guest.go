@@ -142,9 +142,9 @@ func (g *guest) arguments() []string {
 const keeper = `exec 9<&0
 "$@" 9<&- &
 guest=$!
-{ cat <&9; kill -KILL -- -$guest $guest; kill -KILL 0; } >/dev/null 2>&1 &
+{ cat <&9; kill -s KILL -- -$guest $guest; kill -s KILL 0; } >/dev/null 2>&1 &
 wait $guest
-kill -KILL -- -$guest 2>/dev/null`
+kill -s KILL -- -$guest 2>/dev/null`
 
 // run starts the kernel and waits for its end.
 func (g *guest) run(ctx context.Context, kernel string) (int, error) {

@@ -91,6 +91,7 @@ func TestKilledRunLeavesNoProcess(t *testing.T) {
 	for role, needs := range map[string]func(*testing.T){"guest": needGuest, "node": needRoot} {
 		t.Run(role, func(t *testing.T) {
 			needs(t)
+			t.Setenv("TMPDIR", t.TempDir()) // the killed run cannot remove its folder
 			mark, kill := startRole(t, role)
 			if len(processesOf(t, mark, "")) == 0 {
 				t.Error("no process has the run's mark: Clean could not find it")

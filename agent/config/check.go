@@ -59,7 +59,7 @@ func (r *resolver) refuse(c *Config) {
 	switch c.Driver {
 	case DriverStretchedL2, DriverEVPN:
 		r.wrongAt(place{defaultSection, "driver"}, fmt.Sprintf("%s; %s and %s are", unsupported, DriverSB, DriverNB))
-	case DriverSB, DriverNB:
+	default: // a mistyped one too, so that all is told at once
 		r.refuseMethod(c)
 		r.refuseTenants(c)
 	}

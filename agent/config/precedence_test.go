@@ -13,8 +13,8 @@ func TestPrecedence(t *testing.T) {
 	two := write(t, dir, "two.conf", "[DEFAULT]\nbgp_nic = two\novn_nb_connection = tcp:2.2.2.2:2\n")
 	write(t, dir, "d/20.conf", "[DEFAULT]\nbgp_vrf = d20\n")
 	write(t, dir, "d/10.conf", "[DEFAULT]\nbgp_vrf = d10\nbgp_nic = d10\n")
-	write(t, dir, "d/.30.conf", "[DEFAULT]\nbgp_vrf = hidden\n")
-	write(t, dir, "d/30.conf~", "[DEFAULT]\nbgp_vrf = backup\n")
+	write(t, dir, "d/.30.conf", "hidden\n")
+	write(t, dir, "d/30.conf~", "backup\n")
 	tests := []struct {
 		name    string
 		sources Sources

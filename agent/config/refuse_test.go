@@ -123,6 +123,17 @@ func TestMethodsByDriver(t *testing.T) {
 	}
 }
 
+// TestMistypedDriver: what no driver can do is told along with it.
+func TestMistypedDriver(t *testing.T) {
+	_, _, err := loadText(t, "[DEFAULT]\ndriver = x\nexposing_method = l2vni\nexpose_tenant_networks = on\n")
+	want := "bgp-agent.conf:2: [DEFAULT] driver = x: must be one of ovn_bgp_driver, ovn_evpn_driver, ovn_stretched_l2_bgp_driver, nb_ovn_bgp_driver\n" +
+		"bgp-agent.conf:3: [DEFAULT] exposing_method = l2vni: there is no wiring for this method: no agent has ever worked with it\n" +
+		"bgp-agent.conf:4: [DEFAULT] expose_tenant_networks = on: not implemented in this version"
+	if got := messages(t, err); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
 // TestTLSFiles: whichever remote is ssl:, its files are wanted (config.md C9), those
 // of the other database are not.
 func TestTLSFiles(t *testing.T) {

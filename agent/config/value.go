@@ -214,7 +214,7 @@ func remote(s string) (string, error) {
 		}
 		return "", fmt.Errorf("must be %s:IP:PORT, an IPv6 address in brackets", method)
 	}
-	return "", errors.New("must begin with tcp:, ssl: or unix:")
+	return "", errors.New("must be tcp:IP:PORT, ssl:IP:PORT or unix:FILE")
 }
 
 // remotes is a list of remotes. A part without colon belongs to the path before it,

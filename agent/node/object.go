@@ -37,8 +37,8 @@ type Kind int
 // The kinds, in the order in which an exposure is built up (side-effects.md §6).
 const (
 	KindRTTable Kind = iota
+	KindLinkUp       // before the VLAN devices, which cannot come up on a bridge that is down
 	KindDevice
-	KindLinkUp
 	KindSysctl
 	KindAddress
 	KindRule
@@ -49,7 +49,7 @@ const (
 	KindAnnouncement
 )
 
-var kindNames = [...]string{"rt_tables", "device", "link", "sysctl", "address", "rule", "neighbour", "route", "proxy", "flow", "announcement"}
+var kindNames = [...]string{"rt_tables", "link", "device", "sysctl", "address", "rule", "neighbour", "route", "proxy", "flow", "announcement"}
 
 // String is the kind's name in logs and status.
 func (k Kind) String() string { return kindNames[k] }

@@ -24,6 +24,14 @@ type Report struct {
 	Plan        []string     `json:"plan,omitempty"` // dry run: what would be changed
 }
 
+// complete has lists that are empty, rather than null, in JSON.
+func (r Report) complete() Report {
+	r.Connections = append([]Connection{}, r.Connections...)
+	r.Exposures = append([]Exposure{}, r.Exposures...)
+	r.Problems = append([]Problem{}, r.Problems...)
+	return r
+}
+
 // Node is who this node is (external_ids of Open_vSwitch).
 type Node struct {
 	Hostname string `json:"hostname"`
