@@ -139,7 +139,8 @@ func (g *guest) arguments() []string {
 // keeper starts the kernel ("$@") and ends all of it when standard input, a pipe from the caller, is closed: also when the caller was
 // killed. The kernel makes a process group of its own, and a dying one leaves helper processes in it.
 // (A parent-death signal would reach the kernel's main process only.)
-const keeper = `exec 9<&0
+const keeper = `ulimit -c 0 # a panic is an abort
+exec 9<&0
 "$@" 9<&- &
 guest=$!
 { cat <&9; kill -s KILL -- -$guest $guest; kill -s KILL 0; } >/dev/null 2>&1 &

@@ -158,7 +158,10 @@ func findPanic(text []byte) string {
 	if i < 0 {
 		return ""
 	}
-	line, _, _ := bytes.Cut(text[i:], []byte("\n"))
+	line, _, whole := bytes.Cut(text[i:], []byte("\n"))
+	if !whole {
+		return ""
+	}
 	return strings.TrimSpace(string(line))
 }
 

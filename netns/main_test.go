@@ -35,7 +35,7 @@ func TestMain(m *testing.M) {
 // playBoot runs this test binary's node tests in a guest.
 func playBoot() error {
 	exit, err := RunGuest(context.Background(), GuestConfig{
-		Command: []string{os.Args[0], "-test.v", "-test.run", "Node|VRF|FRR|Bgpd|Crash|Processes|Command|Probe"},
+		Command: []string{os.Args[0], "-test.v", "-test.skip", "InTheGuest|Killed", "-test.run", "Node|VRF|FRR|Bgpd|Crash|Processes|Command|Probe"},
 		Env:     []string{insideVariable + "=1"}, Artifacts: os.Getenv("NETNS_TEST_ARTIFACTS"),
 		Timeout: guestTimeout, Stdout: os.Stdout, Stderr: os.Stderr,
 	})

@@ -60,14 +60,14 @@ func run(t *testing.T, n *Node, args ...string) string {
 }
 
 func TestNodeHasItsOwnFilesNamesAndNetwork(t *testing.T) {
-	a := newNode(t, "cmp1", func(c *NodeConfig) { c.RTTables = "255\tlocal\n201\tbr-ex\n" })
+	a := newNode(t, "cmp1", func(c *NodeConfig) { c.RTTables = "255\tlocal\n201\tbr-of-cmp1\n" })
 	b := newNode(t, "cmp2", func(c *NodeConfig) { c.NoForwarding = true })
 	for _, c := range []struct{ name, command, a, b string }{
 		{"host name", "hostname", "cmp1\n", "cmp2\n"},
 		{"IPv4 forwarding", "cat /proc/sys/net/ipv4/ip_forward", "1\n", "0\n"},
 		{"IPv6 forwarding", "cat /proc/sys/net/ipv6/conf/all/forwarding", "1\n", "0\n"},
 		{"devices", "ls /sys/class/net", "lo\n", "lo\n"},
-		{"route tables", "grep -c br-ex /etc/iproute2/rt_tables || true", "1\n", "0\n"},
+		{"route tables", "grep -c br-of-cmp1 /etc/iproute2/rt_tables || true", "1\n", "0\n"},
 		{"private files", "for d in " + strings.Join(privateFolders, " ") + `; do [ ! -e $d ] || { [ ! -e $d/mark ] && hostname >$d/mark && cat $d/mark; }; done | sort -u`, "cmp1\n", "cmp2\n"},
 		{"first process", "cat /proc/1/comm", "cat\n", "cat\n"},
 	} {
@@ -264,26 +264,33 @@ func TestStoppedProcessesAreNoCrash(t *testing.T) {
 		}
 		return p
 	}
-	p := start("exec sleep 600")
+	up := func() {
+		eventually(t, func() string {
+			if text, _ := os.ReadFile(n.Path("/run/up")); string(text) != "value /run\n" {
+				return "the process has not come up: " + string(text)
+			}
+			return ""
+		})
+	}
+	p := start(`trap 'exit 7' TERM; echo "$V $PWD" >/run/up; while :; do sleep 0.05; done`)
+	up()
 	if _, err := n.Start(t.Context(), ProcessConfig{Name: "p", Args: []string{"true"}}); err == nil || !strings.Contains(err.Error(), "running") {
 		t.Errorf("second start: %v", err)
 	}
 	if err := p.Pause(); err != nil {
 		t.Fatal(err)
 	}
-	if err := p.Stop(unix.SIGTERM, 30*time.Second); err != nil { // paused, and yet it ends
+	if err := p.Stop(unix.SIGTERM, 30*time.Second); err != nil { // paused, and yet it handles the signal
 		t.Error(err)
 	}
-	if p.Err() == nil || p.Stop(unix.SIGTERM, time.Second) != nil {
-		t.Errorf("after the stop: %v", p.Err())
+	if err := p.Err(); err == nil || err.Error() != "exit status 7" || p.Stop(unix.SIGTERM, time.Second) != nil {
+		t.Errorf("after the stop: %v", err)
+	}
+	if err := os.Remove(n.Path("/run/up")); err != nil {
+		t.Fatal(err)
 	}
 	p = start(`trap 'echo deaf' TERM; echo "$V $PWD" >/run/up; while :; do sleep 0.05; done`)
-	eventually(t, func() string {
-		if text, _ := os.ReadFile(n.Path("/run/up")); string(text) != "value /run\n" {
-			return "the process has not come up: " + string(text)
-		}
-		return ""
-	})
+	up()
 	if err := p.Stop(unix.SIGTERM, 100*time.Millisecond); err == nil || !strings.Contains(err.Error(), "was killed") {
 		t.Errorf("stop of a deaf process: %v", err)
 	}

@@ -16,7 +16,7 @@ import (
 )
 
 var _ = Describe("figures", func() {
-	It("how long a row's change takes to the VRF and to the fabric, NB driver", func(ctx context.Context) {
+	It("how long a row's change takes to the VRF and to the fabric, NB driver", lab.Limit, func(ctx context.Context) {
 		l := lab.New(ctx, lab.Options{Driver: lab.NB})
 		l.StartAgents(ctx)
 		n := l.Only()

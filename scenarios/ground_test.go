@@ -11,7 +11,7 @@ import (
 )
 
 var _ = Describe("ground", func() {
-	It("an address put on the dummy by hand reaches the fabric, without an agent", func(ctx context.Context) {
+	It("an address put on the dummy by hand reaches the fabric, without an agent", lab.Limit, func(ctx context.Context) {
 		l := lab.New(ctx, lab.Options{Driver: lab.NB})
 		n := l.Only()
 		for _, command := range []string{
@@ -29,12 +29,12 @@ var _ = Describe("ground", func() {
 		mark := l.Timeline.Now()
 		n.Must(ctx, "ip", "addr", "add", vm1v4.String(), "dev", "bgp-nic")
 		n.Must(ctx, "ip", "addr", "add", vm1v6.String(), "dev", "bgp-nic")
-		Expect(l.Timeline).To(fabric.Announced(vm1v4).By("cmp1").Since(mark).Within(lab.Soon))
-		Expect(l.Timeline).To(fabric.Announced(vm1v6).By("cmp1").Since(mark).Within(lab.Soon))
+		Expect(l.Timeline).To(fabric.Announced(vm1v4).By("cmp1").Since(mark).Within(lab.SoonAfter(mark)))
+		Expect(l.Timeline).To(fabric.Announced(vm1v6).By("cmp1").Since(mark).Within(lab.SoonAfter(mark)))
 
 		mark = l.Timeline.Now()
 		n.Must(ctx, "ip", "addr", "del", vm1v4.String(), "dev", "bgp-nic")
-		Expect(l.Timeline).To(fabric.Withdrawn(vm1v4).By("cmp1").Since(mark).Within(lab.Soon))
+		Expect(l.Timeline).To(fabric.Withdrawn(vm1v4).By("cmp1").Since(mark).Within(lab.SoonAfter(mark)))
 		Expect(l.Timeline).To(fabric.NeverWithdrawn(vm1v6).Since(mark))
 
 		mark = l.Timeline.Now()

@@ -51,19 +51,20 @@ func playOddRows(ctx context.Context, l *lab.Lab) {
 	l.Step(ctx, "a healthy VM runs", lab.Touches(vm1v4, vm1v6), func(since fabric.Mark) {
 		Expect(l.Cloud.CreateNetwork(ctx, provider("net1", 0))).To(Succeed())
 		Expect(l.Cloud.BootVM(ctx, vm("vm1", "net1", vm1v4, vm1v6))).To(Succeed())
-		Expect(l.Timeline).To(fabric.Announced(vm1v4).By("cmp1").Since(since).Within(lab.Soon))
+		Expect(l.Timeline).To(fabric.Announced(vm1v4).By("cmp1").Since(since).Within(lab.SoonAfter(since)))
 	})
+	logicalSwitch := l.Cloud.LogicalSwitch("net1")
 	for i, odd := range oddRows {
 		before := netip.PrefixFrom(netip.AddrFrom4([4]byte{172, 24, 4, byte(100 + i)}), 32)
 		l.Step(ctx, odd.name+" boots and its row becomes odd", lab.Touches(append([]netip.Prefix{before}, odd.announced...)...), func(since fabric.Mark) {
 			Expect(l.Cloud.BootVM(ctx, vm(odd.name, "net1", before))).To(Succeed())
-			Expect(l.Timeline).To(fabric.Announced(before).By("cmp1").Since(since).Within(lab.Soon))
+			Expect(l.Timeline).To(fabric.Announced(before).By("cmp1").Since(since).Within(lab.SoonAfter(since)))
 			Expect(l.Cloud.SetPort(ctx, odd.name, func(r *cloud.PortRows) {
-				r.NB, r.Expect = odd.columns(l.Cloud.LogicalSwitch("net1")), texts(odd.announced)
+				r.NB, r.Expect = odd.columns(logicalSwitch), texts(odd.announced)
 			})).To(Succeed())
-			Expect(l.Timeline).To(fabric.Withdrawn(before).By("cmp1").Since(since).Within(lab.Soon + lab.Soon))
+			Expect(l.Timeline).To(fabric.Withdrawn(before).By("cmp1").Since(since).Within(lab.SoonAfter(since)))
 			for _, p := range odd.announced {
-				Expect(l.Timeline).To(fabric.Announced(p).By("cmp1").Since(since).Within(lab.Soon + lab.Soon))
+				Expect(l.Timeline).To(fabric.Announced(p).By("cmp1").Since(since).Within(lab.SoonAfter(since)))
 			}
 		})
 		if odd.log != "" && l.Ours {

@@ -38,7 +38,7 @@ var _ = Describe("scenario 2", func() {
 			name string
 			vlan int
 		}{{"flat", 0}, {"VLAN 1001", 1001}} {
-			It("VM booted on a provider network, "+driver.name+", "+net.name, func(ctx context.Context) {
+			It("VM booted on a provider network, "+driver.name+", "+net.name, lab.Limit, func(ctx context.Context) {
 				l := lab.New(ctx, lab.Options{Driver: driver.option})
 				l.StartAgents(ctx)
 				playProviderVM(ctx, l, net.vlan)
@@ -47,7 +47,7 @@ var _ = Describe("scenario 2", func() {
 		}
 	}
 
-	It("odd rows beside a healthy VM, NB driver", func(ctx context.Context) {
+	It("odd rows beside a healthy VM, NB driver", lab.Limit, func(ctx context.Context) {
 		l := lab.New(ctx, lab.Options{Driver: lab.NB})
 		l.StartAgents(ctx)
 		playOddRows(ctx, l)
@@ -65,8 +65,8 @@ func playProviderVM(ctx context.Context, l *lab.Lab, vlan int) {
 
 	l.Step(ctx, "vm1 boots: LSP added, bound, up", lab.Touches(vm1v4, vm1v6), func(since fabric.Mark) {
 		Expect(l.Cloud.BootVM(ctx, vm("vm1", "net1", vm1v4, vm1v6))).To(Succeed())
-		Expect(l.Timeline).To(fabric.Announced(vm1v4).By("cmp1").Since(since).Within(lab.Soon))
-		Expect(l.Timeline).To(fabric.Announced(vm1v6).By("cmp1").Since(since).Within(lab.Soon))
+		Expect(l.Timeline).To(fabric.Announced(vm1v4).By("cmp1").Since(since).Within(lab.SoonAfter(since)))
+		Expect(l.Timeline).To(fabric.Announced(vm1v6).By("cmp1").Since(since).Within(lab.SoonAfter(since)))
 	})
 	n.ExpectProviderVM(ctx, lab.ProviderVM{
 		Localnet: l.Cloud.LocalnetPort("net1"), VLAN: vlan, MAC: l.Cloud.MAC("vm1"), Addresses: []netip.Prefix{vm1v4, vm1v6},
@@ -74,24 +74,24 @@ func playProviderVM(ctx context.Context, l *lab.Lab, vlan int) {
 
 	l.Step(ctx, "vm2 boots beside it", lab.Touches(vm2v4), func(since fabric.Mark) {
 		Expect(l.Cloud.BootVM(ctx, vm("vm2", "net1", vm2v4))).To(Succeed())
-		Expect(l.Timeline).To(fabric.Announced(vm2v4).By("cmp1").Since(since).Within(lab.Soon))
+		Expect(l.Timeline).To(fabric.Announced(vm2v4).By("cmp1").Since(since).Within(lab.SoonAfter(since)))
 	})
 	l.Step(ctx, "vm2 stops: up becomes false", lab.Touches(vm2v4), func(since fabric.Mark) {
 		Expect(l.Cloud.StopVM(ctx, "vm2")).To(Succeed())
-		Expect(l.Timeline).To(fabric.Withdrawn(vm2v4).By("cmp1").Since(since).Within(lab.Soon))
+		Expect(l.Timeline).To(fabric.Withdrawn(vm2v4).By("cmp1").Since(since).Within(lab.SoonAfter(since)))
 	})
 	l.Step(ctx, "vm2 starts again", lab.Touches(vm2v4), func(since fabric.Mark) {
 		Expect(l.Cloud.StartVM(ctx, "vm2")).To(Succeed())
-		Expect(l.Timeline).To(fabric.Announced(vm2v4).By("cmp1").Since(since).Within(lab.Soon))
+		Expect(l.Timeline).To(fabric.Announced(vm2v4).By("cmp1").Since(since).Within(lab.SoonAfter(since)))
 	})
 	l.Step(ctx, "vm2 is deleted while vm1 stays", lab.Touches(vm2v4), func(since fabric.Mark) {
 		Expect(l.Cloud.DeleteVM(ctx, "vm2")).To(Succeed())
-		Expect(l.Timeline).To(fabric.Withdrawn(vm2v4).By("cmp1").Since(since).Within(lab.Soon))
+		Expect(l.Timeline).To(fabric.Withdrawn(vm2v4).By("cmp1").Since(since).Within(lab.SoonAfter(since)))
 	})
 	l.Step(ctx, "vm1 is deleted: withdrawn first, then unwired", lab.Touches(vm1v4, vm1v6), func(since fabric.Mark) {
 		Expect(l.Cloud.DeleteVM(ctx, "vm1")).To(Succeed())
-		Expect(l.Timeline).To(fabric.Withdrawn(vm1v4).By("cmp1").Since(since).Within(lab.Soon))
-		Expect(l.Timeline).To(fabric.Withdrawn(vm1v6).By("cmp1").Since(since).Within(lab.Soon))
+		Expect(l.Timeline).To(fabric.Withdrawn(vm1v4).By("cmp1").Since(since).Within(lab.SoonAfter(since)))
+		Expect(l.Timeline).To(fabric.Withdrawn(vm1v6).By("cmp1").Since(since).Within(lab.SoonAfter(since)))
 	})
 	n.ExpectState(ctx, wired, "the base state with the network's VLAN device, and nothing of the VMs")
 }

@@ -63,6 +63,9 @@ func (r *resolver) refuse(c *Config) {
 		r.refuseMethod(c)
 		r.refuseTenants(c)
 	}
+	if c.ClearVRFRoutesOnStartup {
+		r.wrongAt(place{defaultSection, "clear_vrf_routes_on_startup"}, unsupported)
+	}
 }
 
 // refuseMethod: the Southbound driver knows only underlay, and no driver has any

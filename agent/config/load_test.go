@@ -129,7 +129,6 @@ func TestOptions(t *testing.T) {
 		{"[DEFAULT]\nbgp_nic = abcdefghijklmno", func(c *Config) { c.BGPNIC = "abcdefghijklmno" }},
 		{"[DEFAULT]\nbgp_vrf = vrf-bgp", func(c *Config) { c.BGPVRF = "vrf-bgp" }},
 		{"[DEFAULT]\nbgp_vrf_table_id = 4294967295", func(c *Config) { c.BGPVRFTableID = 4294967295 }},
-		{"[DEFAULT]\nclear_vrf_routes_on_startup = on", func(c *Config) { c.ClearVRFRoutesOnStartup = true }},
 		{"[DEFAULT]\novsdb_connection = tcp:127.0.0.1:6640", func(c *Config) { c.OVSDBConnection = "tcp:127.0.0.1:6640" }},
 		{"[DEFAULT]\novsdb_connection_timeout = 30", func(c *Config) { c.OVSDBConnectionTimeout = 30 * time.Second }},
 		{"[DEFAULT]\nevpn_local_ip = fd00::1", func(c *Config) { c.EVPN.LocalIP = netip.MustParseAddr("fd00::1") }},

@@ -52,6 +52,7 @@ func TestRefused(t *testing.T) {
 		"DEFAULT expose_tenant_networks = maybe",
 		"DEFAULT expose_tenant_networks = True",
 		"DEFAULT expose_ipv6_gua_tenant_networks = on",
+		"DEFAULT clear_vrf_routes_on_startup = on",
 		"DEFAULT advertisement_method_tenant_networks = prefix",
 		"DEFAULT ovsdb_connection = /run/openvswitch/db.sock",
 		"DEFAULT ovsdb_connection = tcp:127.0.0.1:6640,tcp:127.0.0.2:6640",

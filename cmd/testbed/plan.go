@@ -17,6 +17,7 @@ import (
 // plan is which scenarios run, and in which job.
 type plan struct {
 	description string     // the suite's, which a focus is matched against together with the name
+	total       int        // of all scenarios of the suite, matching or not
 	names       []string   // full names in the suite's order, each once
 	jobs        [][]string // side by side
 	serial      []string   // by themselves afterwards: marked Serial, for example because they measure times
@@ -42,10 +43,11 @@ func makePlan(ctx context.Context, o options) (*plan, error) {
 
 // divide deals the scenarios out in turn. Those of one ordered container, and those of one name, stay together.
 func divide(report *types.Report, o options) (*plan, error) {
-	p := &plan{description: report.SuiteDescription}
+	specs := report.SpecReports.WithLeafNodeType(types.NodeTypeIt)
+	p := &plan{description: report.SuiteDescription, total: len(specs)}
 	groups := map[string][]string{}
 	var order []string
-	for _, s := range report.SpecReports.WithLeafNodeType(types.NodeTypeIt) {
+	for _, s := range specs {
 		name := s.FullText()
 		if s.State.Is(types.SpecStateSkipped|types.SpecStatePending) || slices.Contains(p.names, name) {
 			continue

@@ -48,7 +48,7 @@ func collect(p *plan, out string) *result {
 		}
 	}
 	r.report.SuiteSucceeded = r.green()
-	r.report.PreRunStats = types.PreRunStats{TotalSpecs: len(r.report.SpecReports.WithLeafNodeType(types.NodeTypeIt)), SpecsThatWillRun: len(p.names)}
+	r.report.PreRunStats = types.PreRunStats{TotalSpecs: p.total, SpecsThatWillRun: len(p.names)}
 	return r
 }
 
@@ -114,13 +114,11 @@ func (r *result) write(out string) error {
 func (r *result) print(w io.Writer, lane string, kernel netns.Kernel) {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "\nSCENARIO\tLANE\tKERNEL\tRESULT\tTIME")
-	counts := map[string]int{}
 	for _, name := range r.plan.names {
 		word, took := "not run", "-"
 		if s, ok := r.ran[name]; ok {
 			word, took = s.State.String(), fmt.Sprintf("%.1fs", s.RunTime.Seconds())
 		}
-		counts[word]++
 		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", name, lane, kernel, word, took)
 	}
 	_ = table.Flush() // a closed standard output has no reader to tell
@@ -128,9 +126,25 @@ func (r *result) print(w io.Writer, lane string, kernel netns.Kernel) {
 	if !r.green() {
 		verdict = "FAIL!"
 	}
-	passed, notRun := counts[types.SpecStatePassed.String()], counts["not run"]
-	total := r.report.PreRunStats.TotalSpecs
+	c := r.count()
 	fmt.Fprintf(w, "\nRan %d of %d Specs in %.3f seconds\n%s -- %d Passed | %d Failed | %d Not run | %d Skipped\n",
-		len(r.ran), total, r.elapsed.Seconds(), verdict, passed, len(r.ran)-passed-counts[types.SpecStateSkipped.String()], notRun,
-		total-len(r.ran)-notRun+counts[types.SpecStateSkipped.String()])
+		c.passed+c.failed, r.plan.total, r.elapsed.Seconds(), verdict, c.passed, c.failed, c.notRun,
+		r.plan.total-c.passed-c.failed-c.notRun)
+}
+
+type counts struct{ passed, failed, notRun int }
+
+// count leaves out what was skipped, before it began or by its own decision.
+func (r *result) count() (c counts) {
+	for _, name := range r.plan.names {
+		switch s, ok := r.ran[name]; {
+		case !ok:
+			c.notRun++
+		case s.State.Is(types.SpecStateFailureStates):
+			c.failed++
+		case s.State.Is(types.SpecStatePassed):
+			c.passed++
+		}
+	}
+	return c
 }

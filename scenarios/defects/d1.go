@@ -23,7 +23,7 @@ var (
 const late = 10 * time.Second
 
 var _ = ginkgo.Describe("D1", func() {
-	ginkgo.It("a patch port that appears late: its Interface row is absent, NB driver", func(ctx context.Context) {
+	ginkgo.It("a patch port that appears late: its Interface row is absent, NB driver", lab.Limit, func(ctx context.Context) {
 		l := lab.New(ctx, lab.Options{Driver: lab.NB})
 		l.StartAgents(ctx)
 		Expect(l.Cloud.HoldPatchPorts("cmp1")).To(Succeed())
@@ -34,7 +34,7 @@ var _ = ginkgo.Describe("D1", func() {
 		name   string
 		ofport []int
 	}{{"its ofport is empty", nil}, {"its ofport is -1", []int{-1}}} {
-		ginkgo.It("a patch port that appears late: "+missing.name+", SB driver", func(ctx context.Context) {
+		ginkgo.It("a patch port that appears late: "+missing.name+", SB driver", lab.Limit, func(ctx context.Context) {
 			l := lab.New(ctx, lab.Options{Driver: lab.SB, MemoryVSwitch: true})
 			l.StartAgents(ctx)
 			n := l.Only()
@@ -78,14 +78,14 @@ func playLatePatchPort(ctx context.Context, l *lab.Lab, after time.Duration, rel
 			l.CreateNetwork(ctx, cloud.ProviderNetwork{Name: "ready", Physnet: "public", Subnets: []netip.Prefix{netip.MustParsePrefix("172.24.4.0/24")}})
 			Expect(l.Cloud.BootVM(ctx, cloud.VM{Name: "vm3", Network: "ready", Host: "cmp1", Addresses: []netip.Addr{healthy.Addr()}})).To(Succeed())
 			release("ready")
-			Expect(l.Timeline).To(fabric.Announced(healthy).By("cmp1").Since(since).Within(lab.Soon))
+			Expect(l.Timeline).To(fabric.Announced(healthy).By("cmp1").Since(since).Within(lab.SoonAfter(since)))
 			Expect(l.Timeline).To(fabric.NeverAnnounced(waiting4, waiting6).Since(since).For(after))
 		})
 	l.Step(ctx, "the patch port appears: vm2 is announced, without a sync", lab.Touches(waiting4, waiting6), func(since fabric.Mark) {
 		before := n.SyncCount(ctx)
 		appear()
-		Expect(l.Timeline).To(fabric.Announced(waiting4).By("cmp1").Since(since).Within(lab.Soon))
-		Expect(l.Timeline).To(fabric.Announced(waiting6).By("cmp1").Since(since).Within(lab.Soon))
+		Expect(l.Timeline).To(fabric.Announced(waiting4).By("cmp1").Since(since).Within(lab.SoonAfter(since)))
+		Expect(l.Timeline).To(fabric.Announced(waiting6).By("cmp1").Since(since).Within(lab.SoonAfter(since)))
 		Expect(n.SyncCount(ctx)).To(Equal(before))
 	})
 	l.Finish(ctx)

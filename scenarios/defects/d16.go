@@ -13,7 +13,7 @@ import (
 )
 
 var _ = ginkgo.Describe("D16", func() {
-	ginkgo.It("the first wiring after the start uses the bridge's routing table, NB driver", func(ctx context.Context) {
+	ginkgo.It("the first wiring after the start uses the bridge's routing table, NB driver", lab.Limit, func(ctx context.Context) {
 		l := lab.New(ctx, lab.Options{Driver: lab.NB, RTTables: "255\tlocal\n254\tmain\n201 br-ex\n"})
 		n := l.Only()
 		l.Step(ctx, "a VM runs before the agent starts", lab.Effects{Down: true}, func(fabric.Mark) {
@@ -26,9 +26,6 @@ var _ = ginkgo.Describe("D16", func() {
 		})
 		Expect(n.Must(ctx, "ip", "-N", "rule", "show", "priority", "32000")).To(ContainSubstring("from all to 172.24.4.13 lookup 201"))
 		Expect(n.Must(ctx, "ip", "-N", "route", "show", "table", "201")).To(ContainSubstring("172.24.4.13 dev br-ex"))
-		l.Step(ctx, "everything is undone", lab.Touches(healthy), func(since fabric.Mark) {
-			Expect(l.Cloud.Clear(ctx)).To(Succeed())
-			Expect(l.Timeline).To(fabric.Withdrawn(healthy).By("cmp1").Since(since).Within(lab.Soon))
-		})
+		l.Finish(ctx)
 	})
 })

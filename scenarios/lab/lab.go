@@ -38,6 +38,13 @@ const (
 	Start = 20 * time.Second // for what needs a session or a first sync
 )
 
+// SoonAfter is the time from a mark to [Soon] after the present: for a claim about
+// what has just been committed by a step that began at the mark.
+func SoonAfter(since fabric.Mark) time.Duration { return time.Since(since.Time) + Soon }
+
+// Limit ends a scenario that hangs.
+const Limit = ginkgo.SpecTimeout(3 * time.Minute)
+
 // Options say how a lab differs from the usual one.
 type Options struct {
 	Driver string   // NB or SB
@@ -233,11 +240,12 @@ func (l *Lab) Only() *Node { return l.Node(l.Hosts[0]) }
 // StartAgents starts the agent on every host and waits for its first sync.
 func (l *Lab) StartAgents(ctx context.Context) {
 	for _, host := range l.Hosts {
-		n := l.nodes[host]
-		n.StartAgent(ctx)
-		if n.base == nil {
-			n.Settled(ctx)
-			n.RememberBase(ctx)
+		l.nodes[host].StartAgent(ctx)
+	}
+	l.fence(ctx)
+	if l.Cloud.Empty() {
+		for _, host := range l.Hosts {
+			l.nodes[host].RememberBase(ctx)
 		}
 	}
 }

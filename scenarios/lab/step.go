@@ -143,6 +143,10 @@ func (l *Lab) Finish(ctx context.Context) {
 	})
 	for _, host := range l.Hosts {
 		n := l.nodes[host]
+		if n.base == nil {
+			n.ExpectEmptyNode(ctx)
+			continue
+		}
 		n.ExpectState(ctx, n.base, "I6: nothing is left of the scenario")
 	}
 }

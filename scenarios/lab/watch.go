@@ -110,7 +110,7 @@ func (w *watch) announced(e journal.Entry) []string {
 
 // classify tells which of an exposure's objects an entry is about.
 func classify(e journal.Entry) (object, bool) {
-	if !e.Prefix.IsValid() || !e.Prefix.IsSingleIP() {
+	if !e.Prefix.IsValid() || !e.Prefix.IsSingleIP() || e.Prefix.Addr().IsLinkLocalUnicast() {
 		return 0, false
 	}
 	switch e.Kind {

@@ -34,3 +34,10 @@ func (c *Cloud) MAC(name string) string {
 	}
 	return ""
 }
+
+// Empty tells whether there are no networks and no ports.
+func (c *Cloud) Empty() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.networks) == 0 && len(c.ports) == 0
+}
