@@ -8,7 +8,7 @@ STATICCHECK := go run honnef.co/go/tools/cmd/staticcheck@v0.8.2
 RACE := $(if $(shell type -P gcc),-race)
 export PATH := $(PATH):/usr/sbin:/sbin
 
-.PHONY: help setup build scenarios test unit lint clean
+.PHONY: help setup build scenarios faults test unit lint clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -21,14 +21,17 @@ setup: ## install missing packages (needs root only then; starts no service)
 build: ## compile everything into bin/
 	mkdir -p bin
 	CGO_ENABLED=0 go build -o bin/ ./cmd/...
-	CGO_ENABLED=0 go build -o bin/faulty-agent ./scenarios/defects/faulty
+	for fault in D1 D16; do CGO_ENABLED=0 go build -ldflags "-X main.fault=$$fault" -o bin/faulty-$$fault ./scenarios/defects/faulty; done
 	CGO_ENABLED=0 go test -c -o bin/scenarios.test ./scenarios
 
 scenarios: setup build ## play the scenarios, with a table at the end; evidence goes to out/
 	bin/testbed run $(if $(FOCUS),--focus '$(subst ','\'',$(FOCUS))') $(if $(LANE),--lane '$(LANE)') $(if $(KERNEL),--kernel '$(KERNEL)') \
 		$(if $(AGENT),--agent '$(AGENT)') $(if $(JOBS),--jobs '$(JOBS)')
 
-test: setup lint unit ## all tests: lint, packages, scenarios
+faults: setup build ## show that the scenarios D1 and D16 fail for an agent with that defect
+	ci/faults $(if $(KERNEL),--kernel '$(KERNEL)')
+
+test: setup lint unit faults ## all tests: lint, packages, scenarios
 	$(MAKE) scenarios
 
 unit: setup ## tests of the packages, with the race detector and once more in the guest

@@ -17,10 +17,10 @@ import (
 const (
 	frrPrograms = "/usr/lib/frr"
 	frrConfig   = "/etc/frr/frr.conf"
-	// readyWithin bounds the start of one daemon; a loaded machine's guest has been seen to need several seconds.
-	readyWithin = 30 * time.Second
+	// readyWithin bounds the start of one daemon; a loaded machine's guest has been seen to need twenty seconds.
+	readyWithin = 60 * time.Second
 	// readyPoll is how often a daemon's socket is tried meanwhile.
-	readyPoll = 50 * time.Millisecond
+	readyPoll = 20 * time.Millisecond
 )
 
 // StartFRR starts FRR's daemons on their default paths, as Debian's service does, and loads conf as the integrated

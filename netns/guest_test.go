@@ -14,7 +14,7 @@ import (
 )
 
 // guestTimeout bounds a guest of a test on a loaded machine.
-const guestTimeout = 3 * time.Minute
+const guestTimeout = 10 * time.Minute
 
 // needGuest skips a test where guests cannot be run.
 func needGuest(t *testing.T) {

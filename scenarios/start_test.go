@@ -54,6 +54,7 @@ var _ = Describe("scenario 1", func() {
 			Expect(l.Cloud.BootVM(ctx, vm("vm1", "net1", vm1v4))).To(Succeed())
 			Eventually(n.Log).WithTimeout(5 * time.Second).Should(ContainSubstring("Unknown router-id, needed for route leaking"))
 			n.ConfigureBGP(ctx)
+			n.ForgetBase()
 			Expect(l.Timeline).To(fabric.Announced(vm1v4).By("cmp1").Since(since).Within(lab.Start))
 			n.Sync(ctx) // the agent may have read a router-id before the operator's line took effect
 		})

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/onsi/ginkgo/v2"
-	. "github.com/onsi/gomega"
+	"github.com/onsi/gomega"
 
 	"ovn-bgp-agent/fabric"
 	"ovn-bgp-agent/scenarios/lab"
@@ -26,8 +26,8 @@ var _ = ginkgo.Describe("D1", func() {
 	ginkgo.It("a patch port that appears late: its Interface row is absent, NB driver", lab.Limit, func(ctx context.Context) {
 		l := lab.New(ctx, lab.Options{Driver: lab.NB})
 		l.StartAgents(ctx)
-		Expect(l.Cloud.HoldPatchPorts("cmp1")).To(Succeed())
-		release := func(network string) { Expect(l.Cloud.ReleasePatchPorts(ctx, "cmp1", network)).To(Succeed()) }
+		gomega.Expect(l.Cloud.HoldPatchPorts("cmp1")).To(gomega.Succeed())
+		release := func(network string) { gomega.Expect(l.Cloud.ReleasePatchPorts(ctx, "cmp1", network)).To(gomega.Succeed()) }
 		playLatePatchPort(ctx, l, late, release, func() { release("late") })
 	})
 	for _, missing := range []struct {
@@ -51,7 +51,7 @@ var _ = ginkgo.Describe("D1", func() {
 				}
 			})
 			playLatePatchPort(ctx, l, time.Second, func(string) {}, func() {
-				Expect(n.VSwitch.SetOfport(ctx, patch, 7)).To(Succeed())
+				gomega.Expect(n.VSwitch.SetOfport(ctx, patch, 7)).To(gomega.Succeed())
 			})
 		})
 	}
@@ -65,28 +65,28 @@ func playLatePatchPort(ctx context.Context, l *lab.Lab, after time.Duration, rel
 		l.CreateNetwork(ctx, cloud.ProviderNetwork{Name: "late", Physnet: "public", VLAN: 100, Subnets: []netip.Prefix{
 			netip.MustParsePrefix("172.24.5.0/24"), netip.MustParsePrefix("2001:db8:5::/64"),
 		}})
-		Expect(l.Cloud.BootVM(ctx, cloud.VM{Name: "vm2", Network: "late", Host: "cmp1", Addresses: []netip.Addr{waiting4.Addr(), waiting6.Addr()}})).To(Succeed())
+		gomega.Expect(l.Cloud.BootVM(ctx, cloud.VM{Name: "vm2", Network: "late", Host: "cmp1", Addresses: []netip.Addr{waiting4.Addr(), waiting6.Addr()}})).To(gomega.Succeed())
 	})
 	if l.Ours {
 		pending := n.Exposure(ctx, waiting4.String())
-		Expect(pending.State).To(Equal("pending"))
-		Expect(pending.Reason).To(ContainSubstring("patch-" + l.Cloud.LocalnetPort("late") + "-to-br-int"))
-		Expect(n.LinesAbout("pending", "172.24.5.12")).To(HaveLen(1), "the log says so once")
+		gomega.Expect(pending.State).To(gomega.Equal("pending"))
+		gomega.Expect(pending.Reason).To(gomega.ContainSubstring("patch-" + l.Cloud.LocalnetPort("late") + "-to-br-int"))
+		gomega.Expect(n.LinesAbout(" 172.24.5.12", pending.Reason)).To(gomega.HaveLen(1), "the log says so once")
 	}
 	l.Step(ctx, "vm3 on another network is announced meanwhile, at once",
 		lab.Effects{Prefixes: []netip.Prefix{healthy}, Pending: []netip.Prefix{waiting4, waiting6}}, func(since fabric.Mark) {
 			l.CreateNetwork(ctx, cloud.ProviderNetwork{Name: "ready", Physnet: "public", Subnets: []netip.Prefix{netip.MustParsePrefix("172.24.4.0/24")}})
-			Expect(l.Cloud.BootVM(ctx, cloud.VM{Name: "vm3", Network: "ready", Host: "cmp1", Addresses: []netip.Addr{healthy.Addr()}})).To(Succeed())
+			gomega.Expect(l.Cloud.BootVM(ctx, cloud.VM{Name: "vm3", Network: "ready", Host: "cmp1", Addresses: []netip.Addr{healthy.Addr()}})).To(gomega.Succeed())
 			release("ready")
-			Expect(l.Timeline).To(fabric.Announced(healthy).By("cmp1").Since(since).Within(lab.SoonAfter(since)))
-			Expect(l.Timeline).To(fabric.NeverAnnounced(waiting4, waiting6).Since(since).For(after))
+			gomega.Expect(l.Timeline).To(fabric.Announced(healthy).By("cmp1").Since(since).Within(lab.SoonAfter(since)))
+			gomega.Expect(l.Timeline).To(fabric.NeverAnnounced(waiting4, waiting6).Since(since).For(after))
 		})
 	l.Step(ctx, "the patch port appears: vm2 is announced, without a sync", lab.Touches(waiting4, waiting6), func(since fabric.Mark) {
 		before := n.SyncCount(ctx)
 		appear()
-		Expect(l.Timeline).To(fabric.Announced(waiting4).By("cmp1").Since(since).Within(lab.SoonAfter(since)))
-		Expect(l.Timeline).To(fabric.Announced(waiting6).By("cmp1").Since(since).Within(lab.SoonAfter(since)))
-		Expect(n.SyncCount(ctx)).To(Equal(before))
+		gomega.Expect(l.Timeline).To(fabric.Announced(waiting4).By("cmp1").Since(since).Within(lab.SoonAfter(since)))
+		gomega.Expect(l.Timeline).To(fabric.Announced(waiting6).By("cmp1").Since(since).Within(lab.SoonAfter(since)))
+		gomega.Expect(n.SyncCount(ctx)).To(gomega.Equal(before))
 	})
 	l.Finish(ctx)
 }

@@ -165,6 +165,9 @@ func (n *Node) reader() state.Reader {
 // RememberBase takes the node's state as what must be left at the end.
 func (n *Node) RememberBase(ctx context.Context) { n.base = n.State(ctx) }
 
+// ForgetBase: the operator has changed what the node is without the agent's doing.
+func (n *Node) ForgetBase() { n.base = nil }
+
 // ExpectState waits until the node's state is the one given.
 func (n *Node) ExpectState(ctx context.Context, want state.State, what string) {
 	ginkgo.GinkgoHelper()
