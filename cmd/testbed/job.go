@@ -68,7 +68,7 @@ func (p *plan) runJob(ctx context.Context, o options, kernel netns.Kernel, numbe
 }
 
 func (j job) arguments() []string {
-	return []string{"-test.timeout=0", "-ginkgo.v", "-ginkgo.no-color", "-ginkgo.focus=" + j.focus,
+	return []string{"-test.timeout=0", "-test.run=" + suiteTest, "-ginkgo.v", "-ginkgo.no-color", "-ginkgo.focus=" + j.focus,
 		"-ginkgo.json-report=" + filepath.Join(j.folder, reportFile), "-ginkgo.junit-report=" + filepath.Join(j.folder, junitFile)}
 }
 

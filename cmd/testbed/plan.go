@@ -27,7 +27,7 @@ type plan struct {
 func makePlan(ctx context.Context, o options) (*plan, error) {
 	path := filepath.Join(o.out, "plan.json")
 	defer os.Remove(path)
-	cmd := exec.CommandContext(ctx, o.suite, "-test.timeout=0", "-ginkgo.dry-run", "-ginkgo.no-color", "-ginkgo.seed=1",
+	cmd := exec.CommandContext(ctx, o.suite, "-test.timeout=0", "-test.run="+suiteTest, "-ginkgo.dry-run", "-ginkgo.no-color", "-ginkgo.seed=1",
 		"-ginkgo.focus="+o.focus, "-ginkgo.json-report="+path)
 	cmd.Dir = o.out
 	cmd.Env = append(os.Environ(), "TESTBED_LANE="+o.lane, "TESTBED_OUT="+o.out, "TESTBED_AGENT="+o.agent)

@@ -12,6 +12,9 @@ import (
 	"ovn-bgp-agent/netns"
 )
 
+// suiteTest is the test function that runs the specs of a suite.
+const suiteTest = "^TestScenarios$"
+
 // runSuite plans, runs and reports. Its error says what was not green.
 func runSuite(ctx context.Context, o options, stdout io.Writer) error {
 	kernel, why, err := chooseKernel(o.kernel)
@@ -19,6 +22,9 @@ func runSuite(ctx context.Context, o options, stdout io.Writer) error {
 		return err
 	}
 	fmt.Fprintf(stdout, "kernel: %s (%s)\n", kernel, why)
+	if o.jobs == 0 {
+		o.jobs = defaultJobs(kernel)
+	}
 	if err := emptyOut(o.out); err != nil {
 		return err
 	}

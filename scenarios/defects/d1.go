@@ -27,7 +27,9 @@ var _ = ginkgo.Describe("D1", func() {
 		l := lab.New(ctx, lab.Options{Driver: lab.NB})
 		l.StartAgents(ctx)
 		gomega.Expect(l.Cloud.HoldPatchPorts("cmp1")).To(gomega.Succeed())
-		release := func(network string) { gomega.Expect(l.Cloud.ReleasePatchPorts(ctx, "cmp1", network)).To(gomega.Succeed()) }
+		release := func(network string) {
+			gomega.Expect(l.Cloud.ReleasePatchPorts(ctx, "cmp1", network)).To(gomega.Succeed())
+		}
 		playLatePatchPort(ctx, l, late, release, func() { release("late") })
 	})
 	for _, missing := range []struct {

@@ -10,7 +10,7 @@ import (
 	. "github.com/onsi/gomega"
 )
 
-func TestTiny(t *testing.T) {
+func TestScenarios(t *testing.T) {
 	RegisterFailHandler(Fail)
 	RunSpecs(t, "tiny (suite)")
 }
