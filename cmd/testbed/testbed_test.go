@@ -158,7 +158,7 @@ func TestMistakesAreToldInOneLine(t *testing.T) {
 		{append([]string{"run", "--focus", "("}, files...), "focus"},
 		{append([]string{"run", "--lane", "air"}, files...), `lane "air": must be netns`},
 		{append([]string{"run", "--kernel", "plan9"}, files...), `kernel "plan9": must be native or guest`},
-		{append([]string{"run", "--jobs", "0"}, files...), "jobs 0"},
+		{append([]string{"run", "--jobs", "-1"}, files...), "jobs -1"},
 		{append([]string{"run", "--timeout", "0s"}, files...), "timeout 0s"},
 		{[]string{"run", "--suite", suite, "--agent", "/nonexistent"}, "agent: stat /nonexistent"},
 		{[]string{"run", "--suite", "/etc/passwd", "--agent", suite}, "suite: /etc/passwd is not a program"},

@@ -191,7 +191,7 @@ func (l *Lab) openNodes(ctx context.Context) {
 	ginkgo.DeferCleanup(l.Fabric.Stop)
 	l.Timeline = l.Fabric.Timeline()
 	for _, host := range l.Hosts {
-		l.nodes[host].startFRR(ctx, l.NoBGP)
+		l.nodes[host].startPrograms(ctx)
 	}
 	if !l.NoBGP {
 		limited, cancel := context.WithTimeout(ctx, Start)

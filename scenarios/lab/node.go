@@ -2,6 +2,7 @@ package lab
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/netip"
 	"os"
@@ -40,9 +41,6 @@ func (l *Lab) openNode(ctx context.Context, name string, number int) *Node {
 	ginkgo.DeferCleanup(base.Close)
 	n := &Node{Node: base, lab: l, name: name, number: number}
 	l.nodes[name] = n
-	gomega.Expect(n.StartOVS(ctx, netns.OVSConfig{
-		SystemID: n.systemID(), Hostname: name, BridgeMappings: n.mappingText(), Bridges: append([]string{"br-int"}, n.bridges()...),
-	})).To(gomega.Succeed(), "Open vSwitch on "+name)
 	n.vswitch, n.patch = "unix:/run/openvswitch/db.sock", cloud.Vsctl{Run: n.Run}
 	if l.MemoryVSwitch {
 		n.openMemoryVSwitch(ctx)
@@ -134,12 +132,20 @@ ipv6 prefix-list only-host-prefixes permit ::/0 ge 128
 `, n.name, nodeAS, n.RouterID(), fabricAS, peer)
 }
 
-func (n *Node) startFRR(ctx context.Context, noBGP bool) {
+// startPrograms starts Open vSwitch and FRR, at the same time.
+func (n *Node) startPrograms(ctx context.Context) {
+	ovs := make(chan error, 1)
+	go func() {
+		ovs <- n.StartOVS(ctx, netns.OVSConfig{
+			SystemID: n.systemID(), Hostname: n.name, BridgeMappings: n.mappingText(), Bridges: append([]string{"br-int"}, n.bridges()...),
+		})
+	}()
 	config := n.frrConfig()
-	if noBGP {
+	if n.lab.NoBGP {
 		config = "frr defaults traditional\nhostname " + n.name + "\n"
 	}
-	gomega.Expect(n.StartFRR(ctx, config, "zebra", "bgpd")).To(gomega.Succeed(), "FRR on "+n.name)
+	frr := n.StartFRR(ctx, config, "zebra", "bgpd")
+	gomega.Expect(errors.Join(<-ovs, frr)).To(gomega.Succeed(), "the programs of "+n.name)
 }
 
 // Must runs a program on the node and returns its output; it must succeed.
