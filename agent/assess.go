@@ -8,16 +8,16 @@ import (
 	"ovn-bgp-agent/agent/node"
 )
 
-// assess notes what became of the owners of some objects, logs what changed and
-// sees to it that failed steps are tried again.
+// assess notes what became of the owners concerned: those that were wired anew and
+// those of the steps. It logs what changed and sees to it that failed steps are
+// tried again.
 func (c *core) assess(keys []node.Key, results []node.Result) {
-	owners := map[node.Owner]struct{}{}
-	for _, key := range keys {
-		for _, owner := range c.desired.Owners(key) {
+	owners := c.rewired
+	c.rewired = map[node.Owner]struct{}{}
+	for _, r := range results {
+		for _, owner := range r.Step.Owners {
 			owners[owner] = struct{}{}
 		}
-	}
-	for _, r := range results {
 		if r.Err != nil && !errors.Is(r.Err, node.ErrSkipped) {
 			c.problems.set("object "+r.Step.Key.String(), r.Err.Error())
 		} else {

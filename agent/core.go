@@ -49,10 +49,11 @@ type core struct {
 	failed  map[node.Key]failure    // objects whose last step failed
 	dirty   map[node.Key]struct{}   // objects to be compared again
 
-	syncCause  string    // a full sync is due, for this reason
-	syncAfter  time.Time // not before, since the last try failed
-	replan     bool      // the layout must be made again
-	rewire     map[node.Owner]struct{}
+	syncCause  string                  // a full sync is due, for this reason
+	syncAfter  time.Time               // not before, since the last try failed
+	replan     bool                    // the layout must be made again
+	rewire     map[node.Owner]struct{} // owners to be wired anew
+	rewired    map[node.Owner]struct{} // owners wired anew, to be assessed
 	guard      guard
 	waiters    []chan struct{}
 	identity   exposure.Identity
@@ -88,7 +89,7 @@ func newCore(s Settings, p Parts, log *slog.Logger) *core {
 		store: store, engine: exposure.NewEngine(p.Driver, store),
 		actual: node.State{}, known: map[node.Key]struct{}{},
 		entries: map[node.Owner]*entry{}, ports: map[string][]node.Owner{}, broken: map[node.Owner]struct{}{}, devices: map[string]time.Time{},
-		failed: map[node.Key]failure{}, dirty: map[node.Key]struct{}{}, rewire: map[node.Owner]struct{}{},
+		failed: map[node.Key]failure{}, dirty: map[node.Key]struct{}{}, rewire: map[node.Owner]struct{}{}, rewired: map[node.Owner]struct{}{},
 		guard: guard{enabled: s.MassWithdrawGuard}, problems: newProblems(log),
 		retry: minRetry,
 	}
@@ -165,7 +166,7 @@ func (c *core) work(ctx context.Context) {
 		}
 		c.wireDirty()
 		keys := c.takeDirty()
-		if len(keys) == 0 {
+		if len(keys) == 0 && len(c.rewired) == 0 {
 			return
 		}
 		c.reconcile(ctx, keys)
@@ -286,13 +287,21 @@ func (c *core) read(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	flows, failed := c.parts.Switch.Read(ctx, bridges)
+	flows, failed := c.parts.Switch.Read(ctx, present(bridges, facts))
 	for key, actions := range flows {
 		state[key] = actions
 	}
 	c.problems.replace("flows", unreadable(failed))
 	c.facts, c.actual = facts, state
 	return nil
+}
+
+// present are the bridges that have a device.
+func present(bridges []string, facts node.Facts) []string {
+	return slices.DeleteFunc(slices.Clone(bridges), func(bridge string) bool {
+		_, exists := facts.Links[bridge]
+		return !exists
+	})
 }
 
 func unreadable(bridges map[string]error) []wiring.Problem {
@@ -320,6 +329,11 @@ func (c *core) plan() {
 func (c *core) want(owner node.Owner, wants []node.Want) {
 	for _, key := range c.desired.Set(owner, wants) {
 		c.dirty[key] = struct{}{}
+	}
+	for _, w := range wants {
+		if _, failed := c.failed[w.Key]; failed {
+			c.dirty[w.Key] = struct{}{} // what it shares with others must stand before it is announced
+		}
 	}
 }
 

@@ -106,12 +106,12 @@ func (f *fakeNode) takeSteps() []string {
 // bench is a core with a fake node and rows written by hand.
 type bench struct {
 	*core
-	t     *testing.T
+	t     testing.TB
 	node  *fakeNode
 	clock time.Time
 }
 
-func newBench(t *testing.T, f *fakeNode) *bench {
+func newBench(t testing.TB, f *fakeNode) *bench {
 	b := &bench{t: t, node: f, clock: time.Unix(1000, 0)}
 	parts := Parts{Driver: exposure.Northbound(exposure.Settings{}), Kernel: f, Switch: fakeSwitch{f}}.Underlay()
 	settings := Settings{Names: wiring.Names{BGPNIC: "bgp-nic", BGPVRF: "bgp-vrf", VRFTable: 10}, MassWithdrawGuard: true}
@@ -151,7 +151,7 @@ func (b *bench) northbound(n int) {
 func vmRow(i int, up bool) libovsdb.Row {
 	return libovsdb.Row{
 		"name": fmt.Sprint("vm", i), "type": "", "up": libovsdb.OvsSet{GoSet: []any{up}},
-		"addresses":    libovsdb.OvsSet{GoSet: []any{fmt.Sprintf("fa:16:3e:00:00:01 172.24.4.%d", i)}},
+		"addresses":    libovsdb.OvsSet{GoSet: []any{fmt.Sprintf("fa:16:3e:00:00:01 172.24.%d.%d", 4+i/250, i%250)}},
 		"options":      libovsdb.OvsMap{GoMap: map[any]any{"requested-chassis": "cmp1"}},
 		"external_ids": libovsdb.OvsMap{GoMap: map[any]any{"neutron:network_name": "neutron-n1"}},
 	}
@@ -356,4 +356,20 @@ func TestMassWithdrawalIsHeld(t *testing.T) {
 		b.vm(i, nil)
 	}
 	b.expect("172.24.4.1 172.24.4.2 172.24.4.3 172.24.4.4 172.24.4.5", "after ordinary deletions")
+}
+
+// One port going down and up must cost the same in a small and in a large cloud.
+func BenchmarkPortDownAndUp(b *testing.B) {
+	for _, ports := range []int{100, 1000, 10000} {
+		b.Run(fmt.Sprint(ports, " ports"), func(b *testing.B) {
+			c := newBench(b, newFakeNode())
+			c.vswitch(true, 1)
+			c.northbound(ports)
+			down, up := vmRow(7, false), vmRow(7, true)
+			for b.Loop() {
+				c.vm(7, down)
+				c.vm(7, up)
+			}
+		})
+	}
 }

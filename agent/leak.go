@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"strings"
 	"sync"
 	"time"
 
@@ -44,7 +45,11 @@ func (k *leakKeeper) run(ctx context.Context, inbox *inbox) {
 	defer interval.Stop()
 	k.log.Info("Starting VRF configuration for advertising routes")
 	err := k.ensure(ctx, inbox)
-	for {
+	for completed := false; ; {
+		if err == nil && !completed {
+			completed = true
+			k.log.Info("VRF configuration for advertising routes completed")
+		}
 		var again <-chan time.Time
 		if err != nil {
 			again = time.After(leakRetry)
@@ -97,6 +102,8 @@ func (k *leakKeeper) note(outcome frr.Outcome, err error, inbox *inbox) {
 	}
 	if err != nil {
 		state.State, state.Reason = "not configured", err.Error()
+	} else if !outcome.Wrote && len(outcome.Missing) > 0 {
+		state.State, state.Reason = "not configured", "dry run; it lacks: "+strings.Join(outcome.Missing, ", ")
 	}
 	if errors.Is(err, frr.ErrUnreachable) {
 		state.State = "unreachable"

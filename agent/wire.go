@@ -15,6 +15,7 @@ const (
 	stateRefused   = "refused"
 	stateFailed    = "failed"
 	stateRepairing = "repairing"
+	statePlanned   = "planned" // dry run
 )
 
 // wireDirty turns the decisions that changed, or whose wiring may, into wants.
@@ -26,6 +27,7 @@ func (c *core) wireDirty() {
 			continue
 		}
 		c.wire(owner, e)
+		c.rewired[owner] = struct{}{}
 	}
 	c.rewire = map[node.Owner]struct{}{}
 }
@@ -76,6 +78,9 @@ func (c *core) setWants(owner node.Owner, e *entry, wants []node.Want) {
 		wants = kept
 	}
 	c.want(owner, wants)
+	if c.settings.DryRun {
+		c.setState(owner, e, statePlanned, "")
+	}
 }
 
 // holds: the reason is a broken prerequisite of the wiring, not a decision that
@@ -107,6 +112,7 @@ func (c *core) reconcile(ctx context.Context, keys []node.Key) []node.Result {
 	steps := c.guard.filter(node.Diff(c.actual, &c.desired, keys, c.owns()), c.actual, &c.desired)
 	c.reportGuard()
 	if c.settings.DryRun {
+		c.rewired = map[node.Owner]struct{}{}
 		return nil
 	}
 	results := node.Execute(steps, func(s node.Step) error { return c.apply(ctx, s) })

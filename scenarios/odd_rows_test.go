@@ -71,6 +71,10 @@ func playOddRows(ctx context.Context, l *lab.Lab) {
 	for _, odd := range oddRows {
 		expectSaid(l, odd, said)
 	}
+	if l.Ours {
+		Expect(l.Only().LinesAbout("Incorrect bridge mapping settings: broken", "")).To(HaveLen(1))
+		Expect(l.Only().LinesAbout("br-gone", "has no device in the kernel")).To(HaveLen(1))
+	}
 }
 
 func playOddRow(ctx context.Context, l *lab.Lab, odd oddRow, before netip.Prefix, since fabric.Mark) {

@@ -48,7 +48,7 @@ var _ = Describe("scenario 2", func() {
 	}
 
 	It("odd rows beside a healthy VM, NB driver", lab.Limit, func(ctx context.Context) {
-		l := lab.New(ctx, lab.Options{Driver: lab.NB})
+		l := lab.New(ctx, lab.Options{Driver: lab.NB, MoreMappings: "broken,gone:br-gone"})
 		l.StartAgents(ctx)
 		playOddRows(ctx, l)
 		l.Finish(ctx)

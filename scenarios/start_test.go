@@ -9,6 +9,7 @@ import (
 	. "github.com/onsi/gomega"
 
 	"ovn-bgp-agent/fabric"
+	"ovn-bgp-agent/netns/journal"
 	"ovn-bgp-agent/scenarios/lab"
 )
 
@@ -26,6 +27,9 @@ var _ = Describe("scenario 1", func() {
 			Expect(n.SyncCount(ctx)).To(Equal(1), "the initial rows cause exactly one sync")
 		}
 
+		if l.Ours {
+			Expect(n.Must(ctx, l.Agent(), "--config-file", lab.ConfigFile, "status")).To(MatchRegexp(`172\.24\.4\.10/32 +applied +provider VM`))
+		}
 		playRepairs(ctx, l)
 		playLeftovers(ctx, l)
 		l.Finish(ctx)
@@ -37,6 +41,9 @@ var _ = Describe("scenario 1", func() {
 			Expect(l.Cloud.CreateNetwork(ctx, provider("net1", 1001))).To(Succeed())
 			Expect(l.Cloud.BootVM(ctx, vm("vm1", "net1", vm1v4, vm1v6))).To(Succeed())
 		})
+		if l.Ours {
+			playDryRun(ctx, l)
+		}
 		l.Step(ctx, "the agent starts", lab.Touches(vm1v4, vm1v6), func(since fabric.Mark) {
 			l.StartAgents(ctx)
 			Expect(l.Timeline).To(fabric.Announced(vm1v4).By("cmp1").Since(since).Within(lab.Start))
@@ -61,6 +68,22 @@ var _ = Describe("scenario 1", func() {
 		l.Finish(ctx)
 	})
 })
+
+// playDryRun starts the agent so that it only says what it would do.
+func playDryRun(ctx context.Context, l *lab.Lab) {
+	n := l.Only()
+	before, entries := n.State(ctx), n.Journal.Now()
+	l.Step(ctx, "the agent starts with --dry-run: it writes nothing, and status says what it would do", lab.Effects{Down: true}, func(fabric.Mark) {
+		n.StartAgent(ctx, "--dry-run")
+		report, err := n.Status(ctx)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(report.Plan).To(ContainElements("make link bgp-vrf", "make announce 172.24.4.10/32", "make announce 2001:db8::10/128"))
+		Expect(n.Must(ctx, l.Agent(), "--config-file", lab.ConfigFile, "status")).To(ContainSubstring("make announce 172.24.4.10/32"))
+		n.StopAgent()
+	})
+	n.ExpectState(ctx, before, "the dry run changed nothing")
+	Expect(n.Journal.Writes(entries, journal.Configured())).To(BeEmpty(), "the kernel's state was not touched")
+}
 
 // playRepairs breaks the node by hand, one thing after the other, and has a sync
 // repair it.

@@ -25,17 +25,27 @@ type Conflict struct {
 
 // Desired is what all owners together want. An object stays as long as any
 // owner wants it. The zero value is empty and ready to use.
+//
+// Many owners may share an object; a change of one owner costs the same however
+// many there are, unless it is the owner whose value stands.
 type Desired struct {
 	byOwner map[Owner]map[Key]Value
-	byKey   map[Key]map[Owner]Value
+	byKey   map[Key]*claims
+}
+
+// claims are who wants one object.
+type claims struct {
+	owners map[Owner]Value
+	lowest Owner
+	values map[Value]int // how many owners want each value
 }
 
 // Set replaces everything that an owner wants; nothing removes the owner. It
-// returns the objects concerned: those that the owner wanted or wants now with
-// another value or not before.
+// returns the objects that must be looked at: those whose wanted value differs now,
+// or about which owners begin or cease to disagree.
 func (d *Desired) Set(owner Owner, wants []Want) []Key {
 	if d.byOwner == nil {
-		d.byOwner, d.byKey = map[Owner]map[Key]Value{}, map[Key]map[Owner]Value{}
+		d.byOwner, d.byKey = map[Owner]map[Key]Value{}, map[Key]*claims{}
 	}
 	next := make(map[Key]Value, len(wants))
 	for _, w := range wants {
@@ -43,8 +53,7 @@ func (d *Desired) Set(owner Owner, wants []Want) []Key {
 	}
 	var changed []Key
 	for key := range d.byOwner[owner] {
-		if _, stays := next[key]; !stays {
-			d.drop(owner, key)
+		if _, stays := next[key]; !stays && d.drop(owner, key) {
 			changed = append(changed, key)
 		}
 	}
@@ -52,11 +61,9 @@ func (d *Desired) Set(owner Owner, wants []Want) []Key {
 		if old, had := d.byOwner[owner][key]; had && old == value {
 			continue
 		}
-		if d.byKey[key] == nil {
-			d.byKey[key] = map[Owner]Value{}
+		if d.claim(owner, key, value) {
+			changed = append(changed, key)
 		}
-		d.byKey[key][owner] = value
-		changed = append(changed, key)
 	}
 	if len(next) == 0 {
 		delete(d.byOwner, owner)
@@ -66,35 +73,68 @@ func (d *Desired) Set(owner Owner, wants []Want) []Key {
 	return changed
 }
 
-func (d *Desired) drop(owner Owner, key Key) {
-	delete(d.byKey[key], owner)
-	if len(d.byKey[key]) == 0 {
+// claim has an owner want a value of an object; it tells whether the object must be
+// looked at.
+func (d *Desired) claim(owner Owner, key Key, value Value) bool {
+	c := d.byKey[key]
+	if c == nil {
+		d.byKey[key] = &claims{map[Owner]Value{owner: value}, owner, map[Value]int{value: 1}}
+		return true
+	}
+	before, disputed := c.owners[c.lowest], len(c.values) > 1
+	c.forget(owner)
+	c.owners[owner] = value
+	c.values[value]++
+	if owner < c.lowest {
+		c.lowest = owner
+	}
+	return c.owners[c.lowest] != before || disputed || len(c.values) > 1
+}
+
+// drop ends an owner's claim of an object; it tells whether the object must be
+// looked at.
+func (d *Desired) drop(owner Owner, key Key) bool {
+	c := d.byKey[key]
+	before, disputed := c.owners[c.lowest], len(c.values) > 1
+	c.forget(owner)
+	if len(c.owners) == 0 {
 		delete(d.byKey, key)
+		return true
+	}
+	if owner == c.lowest {
+		c.lowest = slices.Min(slices.Collect(maps.Keys(c.owners)))
+	}
+	return c.owners[c.lowest] != before || disputed
+}
+
+func (c *claims) forget(owner Owner) {
+	value, had := c.owners[owner]
+	if !had {
+		return
+	}
+	delete(c.owners, owner)
+	if c.values[value]--; c.values[value] == 0 {
+		delete(c.values, value)
 	}
 }
 
 // Value is the wanted value of an object: that of its lowest owner.
 func (d *Desired) Value(key Key) (Value, bool) {
-	owners := d.byKey[key]
-	if len(owners) == 0 {
+	c := d.byKey[key]
+	if c == nil {
 		return nil, false
 	}
-	return owners[lowest(owners)], true
-}
-
-func lowest(owners map[Owner]Value) Owner {
-	first := true
-	var low Owner
-	for o := range owners {
-		if first || o < low {
-			low, first = o, false
-		}
-	}
-	return low
+	return c.owners[c.lowest], true
 }
 
 // Owners are those who want an object, in order.
-func (d *Desired) Owners(key Key) []Owner { return slices.Sorted(maps.Keys(d.byKey[key])) }
+func (d *Desired) Owners(key Key) []Owner {
+	c := d.byKey[key]
+	if c == nil {
+		return nil
+	}
+	return slices.Sorted(maps.Keys(c.owners))
+}
 
 // Keys are all wanted objects, in no order.
 func (d *Desired) Keys() []Key { return slices.Collect(maps.Keys(d.byKey)) }
@@ -106,11 +146,13 @@ func (d *Desired) Wants(owner Owner) []Key { return slices.Collect(maps.Keys(d.b
 func (d *Desired) Conflicts(keys []Key) []Conflict {
 	var conflicts []Conflict
 	for _, key := range keys {
-		owners := d.Owners(key)
-		for _, other := range owners[min(1, len(owners)):] {
-			mine, theirs := d.byKey[key][owners[0]], d.byKey[key][other]
-			if mine != theirs {
-				conflicts = append(conflicts, Conflict{key, owners[0], other, mine, theirs})
+		c := d.byKey[key]
+		if c == nil || len(c.values) < 2 {
+			continue
+		}
+		for _, other := range d.Owners(key)[1:] {
+			if mine, theirs := c.owners[c.lowest], c.owners[other]; mine != theirs {
+				conflicts = append(conflicts, Conflict{key, c.lowest, other, mine, theirs})
 			}
 		}
 	}

@@ -72,7 +72,7 @@ type Exposure struct {
 	Prefix  string    `json:"prefix,omitempty"`
 	Port    string    `json:"port"`
 	Network string    `json:"network"`
-	State   string    `json:"state"` // "applied", "pending", "refused", "failed" or "repairing"
+	State   string    `json:"state"` // "applied", "pending", "refused", "failed", "repairing" or, in a dry run, "planned"
 	Reason  string    `json:"reason,omitempty"`
 	Since   time.Time `json:"since"`
 }

@@ -18,10 +18,10 @@ import (
 	"ovn-bgp-agent/netns"
 )
 
-const (
-	configFile   = "/run/bgp-agent.conf"
-	statusSocket = "/run/ovn-bgp-agent/status.sock"
-)
+// ConfigFile is the agent's configuration file on its node.
+const ConfigFile = "/run/bgp-agent.conf"
+
+const statusSocket = "/run/ovn-bgp-agent/status.sock"
 
 // agentProcess is the agent under test on one node.
 type agentProcess struct {
@@ -50,10 +50,10 @@ func (n *Node) config() string {
 	return b.String()
 }
 
-// StartAgent starts the agent and waits for its first sync.
-func (n *Node) StartAgent(ctx context.Context) {
+// StartAgent starts the agent, with further options, and waits for its first sync.
+func (n *Node) StartAgent(ctx context.Context, options ...string) {
 	ginkgo.GinkgoHelper()
-	n.LaunchAgent(ctx)
+	n.launchAgent(ctx, options)
 	if !n.lab.Ours {
 		n.awaitForeignStart(ctx)
 		return
@@ -64,13 +64,13 @@ func (n *Node) StartAgent(ctx context.Context) {
 	}).WithTimeout(Start).WithPolling(20*time.Millisecond).Should(gomega.BeNumerically(">", 0), "the agent's first sync on "+n.name)
 }
 
-// LaunchAgent starts the agent and does not wait.
-func (n *Node) LaunchAgent(ctx context.Context) {
+// launchAgent starts the agent and does not wait.
+func (n *Node) launchAgent(ctx context.Context, options []string) {
 	ginkgo.GinkgoHelper()
-	gomega.Expect(os.WriteFile(n.Path(configFile), []byte(n.config()), 0o644)).To(gomega.Succeed())
+	gomega.Expect(os.WriteFile(n.Path(ConfigFile), []byte(n.config()), 0o644)).To(gomega.Succeed())
 	gomega.Expect(os.WriteFile(filepath.Join(n.lab.out, n.name, "bgp-agent.conf"), []byte(n.config()), 0o644)).To(gomega.Succeed())
 	process, err := n.Start(ctx, netns.ProcessConfig{
-		Name: "ovn-bgp-agent", Args: []string{n.lab.settings.Agent, "--config-file", configFile},
+		Name: "ovn-bgp-agent", Args: append([]string{n.lab.settings.Agent, "--config-file", ConfigFile}, options...),
 	})
 	gomega.Expect(err).NotTo(gomega.HaveOccurred(), "agent on "+n.name)
 	n.agent = &agentProcess{process, status.Dial(n.Path(statusSocket))}

@@ -51,6 +51,8 @@ type Options struct {
 	Hosts  []string // default: cmp1
 	// Physnets are the bridge mappings of every host; default public:br-ex.
 	Physnets []Physnet
+	// MoreMappings is appended to ovn-bridge-mappings as it is; its bridges are not made.
+	MoreMappings string
 	// MemoryVSwitch serves the agent an Open_vSwitch database from memory, whose
 	// every column the scenario controls; the switch itself stays real.
 	MemoryVSwitch bool
@@ -216,6 +218,9 @@ func (l *Lab) openCloud(ctx context.Context) {
 	l.Cloud = cloud.New(config)
 	gomega.Expect(l.Cloud.Start(ctx)).To(gomega.Succeed())
 }
+
+// Agent is the path of the agent's program.
+func (l *Lab) Agent() string { return l.settings.Agent }
 
 // OnNetwork has f told of each network that CreateNetwork makes.
 func (l *Lab) OnNetwork(f func(name string)) { l.network = f }

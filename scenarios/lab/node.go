@@ -86,6 +86,9 @@ func (n *Node) mappingText() string {
 	for _, p := range n.lab.Physnets {
 		entries = append(entries, p.Name+":"+p.Bridge)
 	}
+	if n.lab.MoreMappings != "" {
+		entries = append(entries, n.lab.MoreMappings)
+	}
 	return strings.Join(entries, ",")
 }
 
