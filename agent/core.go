@@ -56,7 +56,7 @@ type core struct {
 	rewired    map[node.Owner]struct{} // owners wired anew, to be assessed
 	guard      guard
 	waiters    []chan struct{}
-	identity   exposure.Identity
+	identity   *exposure.Identity      // nil before the local database is known
 	identified func(exposure.Identity) // told when the identity changes
 	problems   *problems
 	syncs      syncRecord
@@ -119,10 +119,10 @@ func (c *core) change(change client.Change) {
 // identify learns from the local database who this node is.
 func (c *core) identify() {
 	id := exposure.NodeIdentity(c.store.View())
-	if id == c.identity && c.syncs.count > 0 {
+	if c.identity != nil && id == *c.identity {
 		return
 	}
-	c.identity = id
+	c.identity = &id
 	name := id.Hostname
 	if c.parts.Driver.Database == ovsdb.Southbound {
 		name = id.SystemID

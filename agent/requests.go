@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"ovn-bgp-agent/agent/exposure"
 	"ovn-bgp-agent/agent/node"
 	"ovn-bgp-agent/agent/status"
 )
@@ -118,7 +119,10 @@ func (a *Agent) Report(ctx context.Context) (status.Report, error) {
 
 // report is the core's part of a report.
 func (c *core) report() status.Report {
-	id := c.identity
+	var id exposure.Identity
+	if c.identity != nil {
+		id = *c.identity
+	}
 	if id.Hostname == "" {
 		id.Hostname = c.settings.Hostname
 	}

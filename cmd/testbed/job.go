@@ -74,7 +74,11 @@ func (j job) arguments() []string {
 
 // environment is how the suite learns its settings.
 func (j job) environment(o options, kernel netns.Kernel) []string {
-	return []string{"TESTBED_LANE=" + o.lane, "TESTBED_KERNEL=" + string(kernel), "TESTBED_AGENT=" + o.agent, "TESTBED_OUT=" + j.folder}
+	environment := []string{"TESTBED_LANE=" + o.lane, "TESTBED_KERNEL=" + string(kernel), "TESTBED_AGENT=" + o.agent, "TESTBED_OUT=" + j.folder}
+	if o.foreign {
+		environment = append(environment, "TESTBED_FOREIGN=1")
+	}
+	return environment
 }
 
 func (j job) native(ctx context.Context, o options) error {

@@ -29,6 +29,7 @@ type options struct {
 	lane    string
 	kernel  netns.Kernel // empty: choose
 	agent   string
+	foreign bool
 	suite   string
 	out     string
 	memory  string
@@ -43,6 +44,7 @@ func flags(o *options, kernel *string) *flag.FlagSet {
 	f.StringVar(&o.lane, "lane", "netns", "the `lane` to run in: netns")
 	f.StringVar(kernel, "kernel", "", "`native` or guest (default: native if root and this kernel suffices, else guest)")
 	f.StringVar(&o.agent, "agent", "", "`path` of the agent under test (default: ovn-bgp-agent beside this program)")
+	f.BoolVar(&o.foreign, "foreign", false, "watch the agent from outside only, even if it could be asked (another agent always is)")
 	f.StringVar(&o.suite, "suite", "", "`path` of the compiled suite (default: scenarios.test beside this program)")
 	f.StringVar(&o.out, "out", "out", "`folder` for logs and reports")
 	f.StringVar(&o.memory, "memory", "", "memory of one guest, as `1024M`")
