@@ -11,6 +11,7 @@ import (
 	"ovn-bgp-agent/agent/exposure"
 	"ovn-bgp-agent/agent/node"
 	"ovn-bgp-agent/agent/ovsdb"
+	"ovn-bgp-agent/agent/wiring"
 )
 
 // fault is the defect, set at build time (-ldflags "-X main.fault=D1").
@@ -42,12 +43,22 @@ func givesUpOnPatchPort(p *agent.Parts) {
 	}
 }
 
-// losesTableMap (D16): the base wiring finds the tables of the bridges, and what
-// wires a port is given none.
+// losesTableMap (D16): the base wiring finds the tables of the bridges, and the
+// first wiring of ports is given none. Only on a node without the agent's devices,
+// so that the restart which ends every scenario does not show the defect as well.
 func losesTableMap(p *agent.Parts) {
-	wire := p.Provider
+	plans, fresh := 0, false
+	plan, wire := p.Plan, p.Provider
+	p.Plan = func(names wiring.Names, facts node.Facts, base exposure.Base) (node.Layout, []wiring.Problem) {
+		plans++
+		_, made := facts.Links[names.BGPNIC]
+		fresh = plans == 1 && !made
+		return plan(names, facts, base)
+	}
 	p.Provider = func(l node.Layout, d exposure.Decision) ([]node.Want, *exposure.Reason) {
-		l.Bridges = map[string]node.Bridge{d.Bridge: {Present: true, Reason: fmt.Sprintf("KeyError: %q", d.Bridge)}}
+		if fresh {
+			l.Bridges = map[string]node.Bridge{d.Bridge: {Present: true, Reason: fmt.Sprintf("KeyError: %q", d.Bridge)}}
+		}
 		return wire(l, d)
 	}
 }
