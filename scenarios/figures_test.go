@@ -11,7 +11,6 @@ import (
 	. "github.com/onsi/gomega"
 
 	"ovn-bgp-agent/fabric"
-	"ovn-bgp-agent/netns/journal"
 	"ovn-bgp-agent/scenarios/lab"
 )
 
@@ -36,9 +35,7 @@ var _ = Describe("figures", func() {
 			Expect(l.Cloud.PortUp(ctx, name)).To(Succeed())
 			Expect(l.Timeline).To(fabric.Announced(prefix).By("cmp1").Since(since).Within(lab.Start))
 			toFabric = append(toFabric, l.Timeline.Since(since)[0].Time.Sub(start))
-			added, ok := n.Journal.First(entries, journal.Appears(prefix, "bgp-nic"))
-			Expect(ok).To(BeTrue(), "the address was seen")
-			toVRF = append(toVRF, added.Time.Sub(start))
+			toVRF = append(toVRF, n.Appeared(ctx, entries, prefix).Sub(start))
 		}
 		report := fmt.Sprintf("up=true committed → address in the VRF: %s; → UPDATE at the fabric: %s; RSS of the agent: %s",
 			spread(toVRF), spread(toFabric), n.AgentRSS())

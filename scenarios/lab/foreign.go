@@ -78,3 +78,10 @@ func (n *Node) awaitForeignStart(ctx context.Context) {
 		return err
 	}).WithTimeout(Start).WithPolling(100*time.Millisecond).Should(gomega.Succeed(), "the agent's dummy on "+n.name)
 }
+
+// removeSentinels deletes what the fences needed, and lets a sync clean up.
+func (l *Lab) removeSentinels(ctx context.Context) {
+	ginkgo.GinkgoHelper()
+	gomega.Expect(l.Cloud.Clear(ctx)).To(gomega.Succeed())
+	l.nodes[l.Hosts[0]].awaitForeignSync(ctx)
+}

@@ -171,6 +171,20 @@ func (n *Node) reader() state.Reader {
 	return state.Reader{NetNS: n.NetNS(), Run: n.Run, Bridges: n.bridges(), FRR: true}
 }
 
+// Appeared is when the address came into the VRF, after the mark.
+func (n *Node) Appeared(ctx context.Context, since journal.Mark, prefix netip.Prefix) time.Time {
+	ginkgo.GinkgoHelper()
+	ctx, cancel := context.WithTimeout(ctx, Start)
+	defer cancel()
+	var entry journal.Entry
+	err := n.Journal.WaitFor(ctx, func() (seen bool) {
+		entry, seen = n.Journal.First(since, journal.Appears(prefix, bgpNIC))
+		return seen
+	})
+	gomega.Expect(err).NotTo(gomega.HaveOccurred(), "%s in the VRF of %s", prefix, n.name)
+	return entry.Time
+}
+
 // RememberBase takes the node's state as what must be left at the end.
 func (n *Node) RememberBase(ctx context.Context) { n.base = n.State(ctx) }
 

@@ -141,6 +141,9 @@ func (l *Lab) Finish(ctx context.Context) {
 	l.Step(ctx, "I6: everything is undone", Touches(l.announced()...), func(fabric.Mark) {
 		gomega.Expect(l.Cloud.Clear(ctx)).To(gomega.Succeed())
 	})
+	if !l.Ours {
+		l.removeSentinels(ctx)
+	}
 	for _, host := range l.Hosts {
 		n := l.nodes[host]
 		if n.base == nil {

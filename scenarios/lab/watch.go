@@ -133,7 +133,7 @@ var tweak = regexp.MustCompile(`priority=900,ip,in_port=\S+ actions=mod_dl_dst`)
 
 // snapshotFlows looks at the flows at the moment when an address arrives.
 func (w *watch) snapshotFlows(e journal.Entry) {
-	if !e.Prefix.IsSingleIP() || e.Prefix.Addr().IsLinkLocalUnicast() {
+	if !e.Prefix.IsSingleIP() || e.Prefix.Addr().IsLinkLocalUnicast() || isSentinel(e.Prefix) {
 		return
 	}
 	w.busy.Go(func() {
