@@ -37,6 +37,9 @@ test: setup lint unit faults ## all tests: lint, packages, scenarios
 unit: setup ## tests of the packages, with the race detector and once more in the guest
 	go test $(RACE) -timeout 30m $$(go list ./... | grep -v '/scenarios$$')
 	$(if $(RACE),go test -timeout 30m ./netns/...)
+	CGO_ENABLED=0 go build -o bin/ ./cmd/testbed
+	CGO_ENABLED=0 go test -c -o bin/kernel.test ./agent/kernel
+	if type -P linux.uml >/dev/null; then bin/testbed guest bin/kernel.test -test.v -test.run 'Device|VRF|Dotted' -test.timeout 10m; fi
 
 lint: ## gofmt, vet, staticcheck
 	@unformatted=$$(gofmt -l .); [[ -z $$unformatted ]] || { echo "gofmt would change:"; echo "$$unformatted"; exit 1; }

@@ -24,6 +24,8 @@ const usage = `testbed runs the scenarios of ovn-bgp-agent.
 
 usage:
   testbed run [options]   run the suite, print a table; status 1 if anything failed
+  testbed guest PROGRAM [ARGUMENT]…
+                          run one program in the guest, in this folder; what it writes to the disk is lost
   testbed clean           end the processes and remove the folders that killed runs left behind
   testbed --help
 
@@ -65,6 +67,8 @@ func dispatch(ctx context.Context, args []string, stdout io.Writer) error {
 			return err
 		}
 		return runSuite(ctx, o, stdout)
+	case "guest":
+		return runInGuest(ctx, args[1:], stdout)
 	case "clean":
 		if len(args) > 1 {
 			return usageError("clean takes no arguments")
@@ -77,6 +81,25 @@ func dispatch(ctx context.Context, args []string, stdout io.Writer) error {
 	default:
 		return usageError(fmt.Sprintf("no command %q; see testbed --help", args[0]))
 	}
+}
+
+// runInGuest runs one program of this machine in the guest.
+func runInGuest(ctx context.Context, command []string, stdout io.Writer) error {
+	if len(command) == 0 {
+		return usageError("guest: no program given")
+	}
+	dir, err := os.Getwd()
+	if err != nil {
+		return fmt.Errorf("guest: %w", err)
+	}
+	exit, err := netns.RunGuest(ctx, netns.GuestConfig{Command: command, Env: os.Environ(), Dir: dir, Stdout: stdout, Stderr: os.Stderr})
+	if err != nil {
+		return err
+	}
+	if exit != 0 {
+		return fmt.Errorf("guest: %s: exit status %d", command[0], exit)
+	}
+	return nil
 }
 
 func help(w io.Writer) error {
