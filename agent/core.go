@@ -66,6 +66,7 @@ type core struct {
 
 // entry is a decision and what has become of it on the node.
 type entry struct {
+	port     string // UUID of the port's row: a row made anew has the same owner
 	decision exposure.Decision
 	reason   exposure.Reason // why it is not wired although decided
 	since    time.Time       // of the present state
@@ -177,9 +178,13 @@ func (c *core) work(ctx context.Context) {
 func (c *core) derive() {
 	touched := c.touched
 	c.touched = nil
+	bridges := c.mappedBridges()
 	ports, base := c.engine.Update(touched)
 	if base {
 		c.replan = true
+		if !slices.Equal(bridges, c.mappedBridges()) {
+			c.requestSync("ovn-bridge-mappings changed") // nothing was read of other bridges
+		}
 	}
 	for _, port := range ports {
 		c.decide(port)
@@ -199,12 +204,12 @@ func (c *core) decide(port string) {
 			e = &entry{since: c.now()}
 			c.entries[d.Owner] = e
 		}
-		e.decision = d
+		e.port, e.decision = port, d
 		c.rewire[d.Owner] = struct{}{}
 	}
 	for _, owner := range c.ports[port] {
-		if !kept[owner] {
-			c.log.Info("no longer to be exposed", "owner", string(owner), "state", c.entries[owner].state)
+		if e := c.entries[owner]; !kept[owner] && e != nil && e.port == port {
+			c.log.Info("no longer to be exposed", "owner", string(owner), "state", e.state)
 			delete(c.entries, owner)
 			c.rewire[owner] = struct{}{}
 		}
@@ -272,14 +277,9 @@ func (c *core) rederive() {
 	c.replan = true
 }
 
-// read takes the node's actual state and facts. The layout is planned in between,
-// since the tables of the bridges say which rules and routes to read.
+// read takes the node's actual state and facts.
 func (c *core) read(ctx context.Context) error {
-	base := c.engine.Base()
-	bridges := make([]string, 0, len(base.Mappings))
-	for _, m := range base.Mappings {
-		bridges = append(bridges, m.Bridge)
-	}
+	base, bridges := c.engine.Base(), c.mappedBridges()
 	state, facts, err := c.parts.Kernel.Read(ctx, kernel.Scope{
 		BGPNIC: c.settings.Names.BGPNIC, BGPVRF: c.settings.Names.BGPVRF, BGPVRFTable: c.settings.Names.VRFTable,
 		Bridges: bridges, NamedTables: base.Bridges, Sysctls: wiring.Sysctls(base),
@@ -294,6 +294,17 @@ func (c *core) read(ctx context.Context) error {
 	c.problems.replace("flows", unreadable(failed))
 	c.facts, c.actual = facts, state
 	return nil
+}
+
+// mappedBridges are the bridges of ovn-bridge-mappings, each once.
+func (c *core) mappedBridges() []string {
+	var bridges []string
+	for _, m := range c.engine.Base().Mappings {
+		if !slices.Contains(bridges, m.Bridge) {
+			bridges = append(bridges, m.Bridge)
+		}
+	}
+	return bridges
 }
 
 // present are the bridges that have a device.

@@ -373,3 +373,65 @@ func BenchmarkPortDownAndUp(b *testing.B) {
 		})
 	}
 }
+
+func TestRowMadeAnewKeepsItsAnnouncement(t *testing.T) {
+	for _, uuids := range [][2]string{{"a", "b"}, {"b", "a"}} {
+		b := newBench(t, newFakeNode())
+		b.vswitch(true, 1)
+		b.northbound(0)
+		change := func(rows map[string]libovsdb.Row) {
+			b.change(client.Change{Database: ovsdb.Northbound, Tables: map[string]map[string]libovsdb.Row{"Logical_Switch_Port": rows}})
+			b.work(context.Background())
+		}
+		change(map[string]libovsdb.Row{uuids[0]: vmRow(1, true)})
+		b.node.takeSteps()
+		change(map[string]libovsdb.Row{uuids[0]: nil, uuids[1]: vmRow(1, true)})
+		if steps := b.node.takeSteps(); len(steps) != 0 {
+			t.Errorf("the row of %v was made anew, which did %q", uuids, steps)
+		}
+		b.expect("172.24.4.1", "after the row was made anew")
+		change(map[string]libovsdb.Row{uuids[1]: nil})
+		b.expect("", "after the new row is gone")
+	}
+}
+
+func TestProblemEndsWithWhatItIsAbout(t *testing.T) {
+	f := newFakeNode()
+	b := newBench(t, f)
+	b.vswitch(true, 1)
+	b.northbound(0)
+	f.refuse = func(s node.Step) error {
+		if s.Key.Kind() == node.KindRule {
+			return errors.New("no")
+		}
+		return nil
+	}
+	b.vm(1, vmRow(1, true))
+	if len(b.report().Problems) != 1 {
+		t.Errorf("problems %v", b.report().Problems)
+	}
+	b.vm(1, nil)
+	if problems := b.report().Problems; len(problems) != 0 {
+		t.Errorf("problems after the port is gone: %v", problems)
+	}
+}
+
+func TestMappingsThatChangeAreReadAnew(t *testing.T) {
+	f := newFakeNode()
+	f.facts.Links["br-two"] = node.Link{Index: 8, MAC: "3a:f7:e9:54:e8:4e", Up: true}
+	b := newBench(t, f)
+	b.vswitch(true, 1)
+	b.northbound(1)
+	root := libovsdb.Row{"external_ids": libovsdb.OvsMap{GoMap: map[any]any{"hostname": "cmp1", "system-id": "id-cmp1", "ovn-bridge-mappings": "public:br-two"}}}
+	b.change(client.Change{Database: ovsdb.OpenVSwitch, Tables: map[string]map[string]libovsdb.Row{"Open_vSwitch": {"o": root}}})
+	b.work(context.Background())
+	b.expect("172.24.4.1", "after the network was mapped to another bridge")
+	if b.syncs.count != 2 {
+		t.Errorf("%d syncs", b.syncs.count)
+	}
+	for key, value := range f.state {
+		if route, ok := key.(node.Route); ok && value.(node.RouteSpec).Dev == "br-ex" {
+			t.Errorf("%s is left on the old bridge", route)
+		}
+	}
+}

@@ -227,9 +227,17 @@ func (c *core) noteWanted(keys []node.Key) {
 		switch {
 		case wanted && exists && actual == value:
 			c.remember(key, false)
-			delete(c.failed, key)
+			c.forgive(key)
 		case !wanted && !exists:
-			delete(c.failed, key)
+			c.forgive(key)
 		}
+	}
+}
+
+// forgive forgets that a step of an object failed.
+func (c *core) forgive(key node.Key) {
+	if _, failed := c.failed[key]; failed {
+		delete(c.failed, key)
+		c.problems.clear("object " + key.String())
 	}
 }
