@@ -44,12 +44,6 @@ var (
 	}}
 )
 
-// ChassisByName finds chassis by name, the system-id of a node.
-var ChassisByName = Index[Chassis]{"name", func(c *Chassis) []string { return []string{c.Name} }}
-
-// ChassisPrivateByName finds Chassis_Private rows by name.
-var ChassisPrivateByName = Index[ChassisPrivate]{"name", func(c *ChassisPrivate) []string { return []string{c.Name} }}
-
 // Tables of the Southbound database.
 var (
 	PortBindings = &Table[PortBinding]{
@@ -71,13 +65,11 @@ var (
 		decode: func(uuid string, r libovsdb.Row) *Chassis {
 			return &Chassis{UUID: uuid, Name: row.String(r, "name")}
 		},
-		indexes: []Index[Chassis]{ChassisByName},
 	}
 	ChassisPrivates = &Table[ChassisPrivate]{
 		database: Southbound, name: "Chassis_Private", columns: []string{"name"}, optional: true,
 		decode: func(uuid string, r libovsdb.Row) *ChassisPrivate {
 			return &ChassisPrivate{UUID: uuid, Name: row.String(r, "name")}
 		},
-		indexes: []Index[ChassisPrivate]{ChassisPrivateByName},
 	}
 )

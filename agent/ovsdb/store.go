@@ -11,7 +11,6 @@ import (
 type Store struct {
 	tables   map[string]*tableData
 	complete map[string]bool
-	absent   map[string]map[string][]string
 }
 
 type tableData struct {
@@ -22,7 +21,7 @@ type tableData struct {
 
 // NewStore returns an empty store of all tables of the package.
 func NewStore() *Store {
-	s := &Store{tables: map[string]*tableData{}, complete: map[string]bool{}, absent: map[string]map[string][]string{}}
+	s := &Store{tables: map[string]*tableData{}, complete: map[string]bool{}}
 	for _, t := range allTables {
 		s.tables[t.tableName()] = &tableData{t, map[string]any{}, map[Dep]map[string]struct{}{}}
 	}
@@ -32,19 +31,6 @@ func NewStore() *Store {
 // Complete tells whether a complete download of the database has been applied.
 func (s *Store) Complete(database string) bool { return s.complete[database] }
 
-// Absent lists the monitored columns of a database's tables that its server
-// lacks; a table mapped to nothing is lacking itself.
-func (s *Store) Absent(database string) map[string][]string { return s.absent[database] }
-
-// Drop forgets a database, as before its first download; it returns what that
-// touched.
-func (s *Store) Drop(database string) []Dep {
-	touched := s.Apply(client.Change{Database: database, Complete: true})
-	delete(s.complete, database)
-	delete(s.absent, database)
-	return touched
-}
-
 // Apply takes a change in full and returns everything that reads differently
 // now: changed rows and the index entries they are and were under. Rows that a
 // complete download repeats unchanged are not among them.
@@ -52,7 +38,6 @@ func (s *Store) Apply(c client.Change) []Dep {
 	touched := map[Dep]struct{}{}
 	if c.Complete {
 		s.complete[c.Database] = true
-		s.absent[c.Database] = c.Absent
 		s.removeMissing(c, touched)
 	}
 	for name, rows := range c.Tables {
